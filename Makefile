@@ -28,7 +28,7 @@
 
 .DEFAULT_GOAL := help
 
-# What each command may be given. Anything else is refused: a misspelt variable would be ignored without a word.
+# Variables that each command may be given. Any other is refused, because make would ignore a misspelt variable silently.
 measured = STUDIES PROFILE DIRECTORY
 takes.reproduce = $(if $(FROM),FROM CLAIMS,$(measured) HOURS IMAGE FROM)
 takes.session = $(measured) HOURS IMAGE
@@ -57,7 +57,7 @@ takes.help =
 commands = $(patsubst takes.%,%,$(filter takes.%,$(.VARIABLES)))
 goals = $(or $(MAKECMDGOALS),help)
 typed = $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
-# Named where a command that was interrupted can be typed again.
+# Shown where a command that was interrupted can be typed again.
 export PLIMSOLL_COMMAND = make $(strip $(goals) $(foreach name,$(typed),$(name)=$(if $(word 2,$($(name))),"$($(name))",$($(name)))))
 # nearest WORD KNOWN: " (did you mean X?)", or nothing if no known word is like it.
 nearest = $(shell typed='$(subst ','\'',$(1))' awk -f scripts/setup/nearest.awk $(2))
@@ -83,23 +83,23 @@ PROFILE ?= quick
 DIRECTORY ?=
 SMALL ?=
 HOSTS ?=
-# What is made and measured lies in results/ there.
+# Everything that is made and measured is in results/ of that folder.
 place = $(if $(DIRECTORY),--directory "$$DIRECTORY")
 settings = "profile=$$PROFILE" $(if $(STUDIES),"studies=$$STUDIES")
 
-# The quick profile is for a given time, or for the usual one of a study; the others say how often everything is repeated.
+# The quick profile is for a given time, or for the usual time of a study. The others say how often everything is repeated.
 HOURS ?= $(if $(filter quick,$(PROFILE)),usual)
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 SEED ?= 2026
 LONG ?= 0
 
-# Set-up installs what these studies ask for, and what building their images takes unless they come from a file. What a user
-# gives, or a file is called, reaches the shell as the value of a variable alone: it is not a command, whatever is in it. (What
-# has a default gets it before: a variable that is exported is defined, and `?=` leaves it as it is.)
+# Set-up installs what these studies need, and what building their images needs if they do not come from a file. What a
+# user gives, or the name of a file, reaches the shell only as the value of a variable, so it is never a command. (A
+# default is set before this line: an exported variable is defined, and `?=` leaves it as it is.)
 export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
 export SEED NUMBER FAULTS INPUTS
-# What belongs to one start of the workflow: docs/statuses.md.
+# Number of one start of the workflow (docs/statuses.md).
 export PLIMSOLL_START := $(shell date +%s%N)
 
 .PHONY: help clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test \
@@ -109,7 +109,7 @@ help:
 	@sed -n '/^[^#]/q; s/^#$$//p; s/^# \{1,3\}//p' Makefile
 
 ifneq ($(FROM),)
-# No engine, no root, and nothing of this machine: only the Python environment.
+# This needs only the Python environment: no engine, no root, and nothing of this machine.
 reproduce:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll remake --file "$$FROM" $(if $(CLAIMS),--claims "$$CLAIMS")
@@ -120,11 +120,11 @@ reproduce: setup
 	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
 endif
 
-# What can be built here, for a machine that cannot build.
+# For a machine that cannot build images: they are built here.
 image: setup
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll image-file --output $(if $(FILE),"$$FILE",plimsoll-images.tar.gz) $(settings)
 
-# Of the images that were listed here. It takes Debian's package lists of the day.
+# Only for the images that were listed here. It takes Debian's package lists of the day.
 vulnerabilities:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) vulnerabilities
@@ -136,55 +136,56 @@ archive:
 		$(if $(FILE),--output $(if $(DIRECTORY),"$$(realpath --canonicalize-missing -- "$$FILE")","$$FILE")) $(if $(filter-out 0,$(RAW)),--raw) \
 		$(if $(filter-out 0,$(SMALL)),--small) $(settings)
 
-# Quick, and without an engine: what is there, and what is not.
+# Shows what is there and what is not. It is quick, and needs no engine.
 list:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) list $(settings)
 
-# Once more, for what one day does not tell. A session that was begun and not finished goes on.
+# Another session shows what one day cannot. A session that was begun and not finished goes on.
 session: setup
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) new-session $(settings)
 	@$(MAKE) --no-print-directory reproduce
 
-# Measures nothing. Where the exit status matters the command is called by itself: make turns 1 into 2.
+# Measures nothing. Call the command without make if the exit status matters: make changes 1 into 2.
 compare:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll compare "$$A" "$$B" $(if $(MARGIN),--margin "$$MARGIN") \
 		$(if $(SESSION_BLOCKS),--session-blocks "$$SESSION_BLOCKS") $(if $(OUT),--out "$$OUT") $(if $(filter-out 0,$(ALL)),--all) \
 		$(if $(filter-out 0,$(STRICT)),--strict) $(if $(filter-out 0,$(FORCE)),--force)
 
-# Runs of two systems are never pooled: the workflow says so, and names this command.
+# Runs of two systems are never pooled. The workflow says so, and names this command.
 new-system:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) new-system
 
-# What killed runs have left. The next run removes it too, but for what it would use itself. With ALL=1 also images, and all else
-# that is kept for the next run; what set-up has installed stays.
+# Removes the leftovers of killed runs. The next run removes them too, except for things that it would use itself. With
+# ALL=1 this also removes images and all else that is kept for the next run. What set-up has installed stays.
 clean-up:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) clean-up $(if $(filter command line,$(origin ALL)),$(if $(filter-out 0,$(ALL)),--all))
 
-# More repetitions of the cells whose comparisons are too wide, then everything from them.
+# More repetitions of the cells whose intervals are too wide, then everything from them.
 precise: setup
 	PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) precise --width "$$WIDTH" --maximum "$$MAXIMUM" $(settings)
 	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
 
-# A page of what was measured elsewhere; it measures nothing. Which findings hold on which of the hosts, and in results/reference.
+# A page that shows which claims hold on which hosts, and in results/reference. It measures nothing.
 findings:
 	@bash scripts/setup/python.sh
 	@set -f; PYTHONPATH=scripts .venv/bin/python -m plimsoll compare-hosts --page hosts/findings.html --table hosts/findings.csv $$HOSTS
 
-# What cannot be had on a machine is a question that is answered once.
+# A user decides once for a machine which unavailable runtimes it does without.
 without with:
 	@bash scripts/setup/python.sh
 	@set -f; PYTHONPATH=scripts .venv/bin/python -m plimsoll $@ $$RUNTIMES
 
-# Nothing is measured for it. JupyterLab wants to be told that it may run as root.
+# Measures nothing. JupyterLab runs as root only with this option.
 notebooks: setup
 	cd notebooks && PYTHONPATH=../scripts ../.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
-# What measures nothing takes what processor time is left beside the users and the guest, for whom the images are built first; the
-# rest has the machine to itself. LONG=1: all of it, with those that are marked so and those of clusters.
+# Tests that measure nothing take the processor time that the tests of users and of the guest leave, whose images are
+# built first. The rest has the machine to itself. With LONG=1 the tests that are marked `long`, and those of clusters,
+# are included.
 test: setup lint
 	@bash scripts/setup/guest.sh nodes
 	@bash scripts/setup/environments.sh all
@@ -196,7 +197,7 @@ test: setup lint
 
 units = tests/unit tests/dry tests/fuzz
 long = $(filter-out 0,$(LONG))
-# By lines, which those of others do not tear.
+# Line by line, so that lines of the other group do not break into them.
 by_lines = 2>&1 | sed --unbuffered ""
 
 test-of-units:
@@ -218,16 +219,16 @@ lint:
 	.venv/bin/snakefmt --check Snakefile rules
 	.venv/bin/snakemake --lint
 
-# Figures about the workflow's own cost; nothing is asserted.
+# Numbers about the workflow's own cost; nothing is asserted.
 bench: setup
 	.venv/bin/python -m tests.bench
 
-# Faults drawn from a seed, against each study: docs/faults.md. It goes on where it stopped, for HOURS or until FAULTS were made;
-# those after which something was lost, wrong or left are made again first. NUMBER makes one again.
+# Faults drawn from a seed, against each study (docs/faults.md). It goes on where it stopped, for HOURS or until FAULTS
+# have struck. Faults after which something was lost, wrong or left are made again first. NUMBER makes one again.
 faults: setup
 	.venv/bin/python -m tests.faults --seed "$$SEED" $(if $(NUMBER),--number $$NUMBER,--again $(if $(FAULTS),--faults "$$FAULTS") \
 		$(if $(filter-out usual,$(HOURS)),--hours "$$HOURS"))
 
-# Nonsense for every reader, beyond what the tests give: docs/faults.md.
+# Nonsense for every reader of files, beyond what the tests give (docs/faults.md).
 fuzz: setup
 	.venv/bin/python -m tests.fuzz --seed "$$SEED" $(if $(INPUTS),--inputs "$$INPUTS")

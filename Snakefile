@@ -5,12 +5,12 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-# The package beside this file, in whichever folder the workflow runs, and whoever has it as a module.
+# The package is beside this file, whatever the working directory is, and also if another workflow has this one as a module.
 sys.path.insert(0, str(Path(workflow.current_basedir) / "scripts"))
 
 from plimsoll.host import temporary
 
-# Before all else, which takes long enough to be killed in.
+# This comes first: all that follows takes long enough to be killed in.
 temporary.note(workflow.snakemake_tmp_dir)
 
 from plimsoll import paths
@@ -25,7 +25,7 @@ ready.or_refuse(sys.argv[1:])
 configfile: paths.source(configuration.FILE)
 
 
-# What is different on this machine.
+# Settings that are different on this machine.
 if configuration.LOCAL.is_file():
 
     configfile: paths.source(configuration.LOCAL)
@@ -42,7 +42,7 @@ include: "rules/figures.smk"
 include: "rules/report.smk"
 
 
-# Whoever has the workflow as a module calls these three as well: docs/hosts.md.
+# A workflow that has this one as a module calls these three as well (docs/hosts.md).
 onstart:
     alone_and_at_home()
     keep_quiet()
@@ -62,8 +62,8 @@ onerror:
     say_last()
 
 
-# Everything about the studies that the configuration names. Figures and records that were deleted are named too: they are made
-# again, although the report that was made from them is there.
+# Everything about the studies that the configuration names. Deleted figures and records are named too: they are made
+# again even if the report that was made from them exists.
 rule all:
     input:
         "results/claims.html",
@@ -74,13 +74,13 @@ rule all:
         sorted({bill_of(image_of(STUDIES[name])) for name in SELECTED}),
 
 
-# Only the measuring: what to leave running overnight.
+# Only the measurements, for example to run overnight.
 rule measurements:
     input:
         [path for name in SELECTED for path in WORKFLOW.records(name)],
 
 
-# What would be measured, and what cannot be, without measuring anything.
+# What would be measured, and what is unavailable. Measures nothing.
 rule plan:
     input:
         [f"results/{name}/plan.json" for name in SELECTED],

@@ -15,7 +15,7 @@ rule tests:
         "python -m plimsoll tests --study {wildcards.study} --observations {input.observations} --runs {input.runs} --output {output} 2> >(tee {log} >&2)"
 
 
-# Other sessions of the study lie beside it (plimsoll.planning.sessions).
+# Other sessions of the study are beside it (plimsoll.planning.sessions).
 rule variance:
     input:
         observations="results/{study}/observations.csv",
@@ -32,7 +32,7 @@ rule variance:
         "python -m plimsoll variance --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output} 2> >(tee {log} >&2)"
 
 
-# A table is of the design, of the host, or made from runs: the design says which, for each kind of table.
+# A table is of the design, of the host, or made from runs. The design says which, for each kind of table.
 rule table:
     input:
         unpack(table_inputs),

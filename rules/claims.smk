@@ -22,7 +22,7 @@ rule claims:
         "python -m plimsoll claims --study {wildcards.study} --plan results/{wildcards.study}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 
 
-# Other sessions of the study lie beside it (plimsoll.planning.sessions); what is judged of them is an input too.
+# Other sessions of the study are beside it (plimsoll.planning.sessions). Their verdicts are an input too.
 rule sessions:
     input:
         verdicts="results/{study}/claims.json",
@@ -48,8 +48,8 @@ rule sessions:
         "python -m plimsoll sessions --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output.told} --means {output.means} --verdicts {output.verdicts} --comparisons {output.comparisons} 2> >(tee {log} >&2)"
 
 
-# All studies with a file of claims. Those that are not selected are shown as an earlier start left them; those of which there
-# are no verdicts are listed as not available.
+# All studies with a file of claims. Studies that are not selected are shown as an earlier start left them. Studies
+# without verdicts are listed as not available.
 rule verdicts:
     input:
         verdicts=[f"results/{name}/together.json" for name in SELECTED],

@@ -1,18 +1,18 @@
-"""Many hosts: on each of them the workflow, as on one machine. A file of its own: snakemake -s rules/cluster.smk (docs/hosts.md).
+"""Run the workflow on each of several hosts, as on one machine: snakemake -s rules/cluster.smk (docs/hosts.md).
 
-It includes none of the other rules. They are about the machine that they run on, and this may be a login node.
+It includes none of the other rules. They are about the machine on which they run, and this may be a login node.
 """
 
 import re
 import sys
 from pathlib import Path
 
-# The package beside these rules, in whichever folder they are used.
+# The package is beside these rules, whatever the working directory is.
 sys.path.insert(0, str(Path(workflow.current_basedir).parent / "scripts"))
 
 from plimsoll.host import temporary
 
-# Before all else, which takes long enough to be killed in.
+# This comes first: all that follows takes long enough to be killed in.
 temporary.note(workflow.snakemake_tmp_dir)
 temporary.remove_of_killed()
 
@@ -36,14 +36,15 @@ onstart:
     submitting.hold_folder()
 
 
-# The page is made where verdicts come of what is made.
+# The page is made if the targets include verdicts.
 rule hosts:
     input:
         [host.done for host in HOSTS.named.values()],
         ["hosts/findings.html"] if HOSTS.judged else [],
 
 
-# Once for all hosts, each of which takes them from there; `images` in the configuration names a file that was written elsewhere.
+# The images are written once for all hosts, which take them from there. `images` in the configuration names a file that
+# was written elsewhere.
 rule image_file:
     output:
         "hosts/images.tar.gz",
@@ -56,8 +57,8 @@ rule image_file:
         "python -m plimsoll image-file --output {output} {params.settings:q} 2> >(tee {log} >&2)"
 
 
-# All of a host is one job, and the only output that Snakemake knows of is the mark that the host is done. Snakemake deletes what a
-# job that failed has put out, and what was measured must stay: the next start goes on from there.
+# Each host is one job. Its only output for Snakemake is the mark that the host is done. Snakemake deletes the output of
+# a failed job, but measurements must stay: the next start continues from them.
 rule measure_host:
     input:
         images=HOSTS.images,
@@ -72,13 +73,14 @@ rule measure_host:
         runtime=lambda wildcards: HOSTS.named[wildcards.host].minutes,
     params:
         command=lambda wildcards: HOSTS.command(wildcards.host),
-    # No process but the measuring one: another that writes, or a shell that waits, might end first, and the job with it before it
-    # has cleaned up.
+    # Only the measuring process runs here. A process that writes the log, or a shell that waits, might end first. Then
+    # the job would end before the measuring process has cleaned up.
     shell:
         "exec {params.command} >>{log} 2>&1"
 
 
-# Two hosts, cell by cell. That something is worse on the other one, or that they cannot be compared, is an answer too.
+# Two hosts are compared cell by cell. It is an answer too that something is worse on the other host, or that they
+# cannot be compared.
 rule compare_pair:
     input:
         "hosts/{one}/done.json",
@@ -93,7 +95,8 @@ rule compare_pair:
         " >{output} 2>&1 || status=$?; [ $status -eq 2 ] || [ -e {params.folder:q}/compare.html ]"
 
 
-# Beside the reference measurements, and what the papers say. The page links to the comparisons of pairs that are there.
+# All hosts beside the reference measurements and the claims of the papers. The page links to the comparisons of pairs
+# that are there.
 rule compare_hosts:
     input:
         [host.done for host in HOSTS.named.values()],

@@ -1,4 +1,4 @@
-"""What the rules share: the workflow, prepared, and input functions. Their content is in scripts/plimsoll/workflow.py."""
+"""Code that the rules share: the prepared workflow, and input functions. Their content is in scripts/plimsoll/workflow.py."""
 
 import gc
 import inspect
@@ -23,19 +23,19 @@ from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
 paths.use_this_python()
-# Of a large study Snakemake keeps millions of objects to its end. Looking for garbage among them as often as Python does by
-# itself takes a twelfth of the start.
+# For a large study Snakemake keeps millions of objects until it ends. If Python searches them for garbage as often as
+# usual, that takes a twelfth of the start.
 gc.set_threshold(200_000, 50, 100)
 
 given_up.begin()
 try:
     REQUEST = requested.of(sys.argv[1:])
-    # Whoever has this workflow as a module gives what is different, and the files of the project have the rest.
+    # A workflow that has this one as a module gives the settings that are different. The files of the project have the rest.
     SETTINGS = configuration.complete(config)
     WORKFLOW = prepare(SETTINGS, requested.studies_of(REQUEST.targets))
     SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
     requested.check(REQUEST.targets, STUDIES, PLANS)
-    # What a workflow wants of this one, its module, is not known yet.
+    # The targets that an outer workflow wants of this module are not known yet.
     if REQUEST.targets or not workflow.modifier.is_module:
         WORKFLOW = replace(WORKFLOW, all_runs=frozenset(requested.all_runs(REQUEST.targets, SELECTED, STUDIES, PLANS)))
     tries.assume(WORKFLOW.unavailable)
@@ -45,13 +45,13 @@ except PlimsollError as problem:
 ENDS_WITH_FINDINGS = lines.asked_for_all(REQUEST.targets, REQUEST.dry)
 logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED, lambda: REQUEST.dry or at_end()))
 
-# What was put in an image's place meanwhile is described anew.
+# An image that was put in another one's place is described again.
 if not REQUEST.dry:
     forget_replaced(Path("results/images"))
     bring_back(Path("results"))
     temporary.remove_of_killed()
 
-# A dry run says what would be measured, what cannot be, and how long it may take.
+# A dry run says what would be measured, what is unavailable, and how long it may take.
 if REQUEST.dry:
     print(requested.summary(REQUEST.targets, SELECTED, STUDIES, PLANS), file=sys.stderr, flush=True)
 
@@ -60,43 +60,43 @@ include: "shared.smk"
 
 
 wildcard_constraints:
-    # Cell and repetition: one wildcard, as Snakemake handles each of them several times for tens of thousands of runs.
+    # Cell and repetition are one wildcard, because Snakemake handles each wildcard several times for tens of thousands of runs.
     run=f"(?:{'|'.join(sorted(design.factors.PATTERN for design in designs.known().values()))})/[0-9]+",
 
 
 def run_of(wildcards):
-    """(study, cell, repetition) of a run."""
+    """Return (study, cell, repetition) of a run."""
     cell, _, repetition = wildcards.run.rpartition("/")
     return wildcards.study, cell, int(repetition)
 
 
 def prerequisites(wildcards):
-    """What a run needs to be measured; nothing once its record is there and needs no other attempt.
+    """Return the files that a run needs to be measured; none once its record is there and needs no other attempt.
 
-    Not `ancient`: Snakemake does not look at a job at all when something above it is about to be made again, ancient or not.
-    A record of another profile would then pass for the one that was asked for, and what is made from it would stay old.
+    They are not `ancient`. Snakemake does not look at a job at all if something above it is about to be made again, ancient
+    or not. A record of another profile would then pass for the requested one, and what is made from it would stay old.
     """
     return WORKFLOW.prerequisites(*run_of(wildcards))
 
 
 def asked_for(wildcards):
-    """What is asked of a run, as the arguments of its command: if they are not those of when the job ran last, it runs again."""
+    """Return the arguments of a run's command. If they differ from those of its last job, the job runs again."""
     return WORKFLOW.asked_for(*run_of(wildcards))
 
 
 def priority(wildcards):
-    """Of a run: the earlier in the design's order, the higher."""
+    """Return the priority of a run: the earlier in the design's order, the higher."""
     return WORKFLOW.priority(*run_of(wildcards))
 
 
-# Snakemake looks up the parameters of each of these functions several times for each run: it is told them once, in the form in
-# which it would find them.
+# Snakemake looks up the parameters of each of these functions several times for each run. They are given once here, in
+# the form in which Snakemake would find them.
 for asked_often in (prerequisites, asked_for, priority):
     overwrite_function_params(asked_often, inspect.signature(asked_often).parameters)
 
 
 def alone_and_at_home():
-    """End the workflow where it must not measure, for another host; wait for another workflow in this folder."""
+    """End the workflow if its settings are for another host. Wait for another workflow in this folder."""
     global FOLDER_LOCK
     try:
         refuse_other_host(SETTINGS)
@@ -113,15 +113,15 @@ def alone_and_at_home():
 def keep_quiet():
     """Keep Snakemake from working beside a measurement.
 
-    Its limit on job starts makes it look at all waiting jobs again a second after each start, and again a second after each
-    such look: after some hundred runs it keeps a core busy. Without a limit there is no such look.
+    With a limit on job starts it looks at all waiting jobs a second after each start, and again a second after each such
+    look. After some hundred runs that keeps a core busy. Without a limit there is no such look.
     """
     workflow.scheduler.job_rate_limiter = None
 
 
 def note_runs():
-    """Note which runs this start of the workflow is about to measure, for the progress lines, and on which system; say which
-    records they take the place of. End the workflow if it is not the system that their studies were measured on."""
+    """Note for the progress lines which runs this start is about to measure, and on which system. Say which records they
+    replace. End the workflow if their studies were measured on another system."""
     runs = [run_of(wildcards) for wildcards in needed("measure")]
     try:
         if WORKFLOW.forget_other_tries(runs):
@@ -134,7 +134,7 @@ def note_runs():
 
 
 def at_end():
-    """End with another exit status than 0 if what was asked for by name has no runs that count."""
+    """End with another exit status than 0 if a requested target has no runs that count."""
     try:
         counting.refuse_missing(REQUEST.targets, SELECTED, STUDIES, PLANS)
     except PlimsollError as problem:
@@ -142,7 +142,7 @@ def at_end():
 
 
 def say_last():
-    """Say why a run ended the whole workflow, below all that Snakemake says about it; or restart, if the plan has changed."""
+    """Say why a run ended the whole workflow, below all lines of Snakemake. Restart instead if the plan has changed."""
     if stop.restarts(Path("results")) and not interruption.happened.is_set():
         stop.forget(Path("results"))
         try:

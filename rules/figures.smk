@@ -1,14 +1,14 @@
-"""Figures: each by its chart's notebook, run by papermill; the executed notebook is kept beside its figure."""
+"""Figures: papermill runs the notebook of each figure's chart, and the executed notebook is kept beside the figure."""
 
 
-# A figure is made from its own records alone, so that a single figure needs only its own runs; where all of the study are there,
-# the list of runs says which of them are impossible. The files that it is drawn with are inputs too: an edited chart redraws its
-# figures, and so does an edited notebook. There are many records, so the stage is given their folder; the plan says which of them
+# A figure is made only from its own records, so a single figure needs only its own runs. If all runs of the study are
+# there, the list of runs says which of them are impossible. The files that draw it are inputs too: an edited chart or
+# notebook redraws its figures. There are many records, so the stage gets their folder, and the plan says which of them
 # the figure shows.
 rule figure:
     input:
         records=lambda wildcards: WORKFLOW.bundles(wildcards.study, wildcards.figure),
-        # Not newer than its figures: they are drawn again when their own records change.
+        # `ancient`, because figures are drawn again only when their own records change.
         runs=lambda wildcards: ancient(WORKFLOW.judged(wildcards.study)),
         notebook=lambda wildcards: paths.source(sources.notebook(chart_of(wildcards))),
         drawing=lambda wildcards: [paths.source(path) for path in chart_of(wildcards).files],

@@ -1,4 +1,4 @@
-"""What this machine is, and which runtimes work on it: tried by what runs do, not just found."""
+"""Description of this machine, and of the runtimes that work on it: each is tried as runs use it, not just found."""
 
 
 rule host:

@@ -1,7 +1,8 @@
 """Images: built once from containers/<image>/, the same files for every runtime."""
 
 
-# Made before everything that takes no run, such as figures of what cannot be measured here: measuring waits for images.
+# Images have priority over all jobs that need no run, such as figures of cells that are unavailable: measuring waits
+# for images.
 rule image:
     input:
         lambda wildcards: [paths.source(path) for path in settings.sources(wildcards.image)],
@@ -20,7 +21,7 @@ rule image:
         "python -m plimsoll image --name {wildcards.image} --base {params.base:q} --output {output} 2> >(tee {log} >&2)"
 
 
-# Package by package, with versions and sources: docs/security.md.
+# The packages of an image, with versions and sources (docs/security.md).
 rule sbom:
     input:
         "results/images/{image}.json",

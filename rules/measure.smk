@@ -1,7 +1,7 @@
 """Measuring: one job per run, one at a time, in the order of the design."""
 
 
-# For a user who asks for the plan alone; the workflow itself writes it when it starts (rules/common.smk).
+# For a user who requests only the plan. The workflow itself writes it when it starts (rules/common.smk).
 rule write_plan:
     output:
         "results/{study}/plan.json",
@@ -21,7 +21,7 @@ rule measure:
     input:
         prerequisites,
     output:
-        # update(): a record that is there is not removed beforehand. If it is still what was asked for it is kept.
+        # With update(), an existing record is not removed beforehand. It is kept if it is still the requested one.
         update("results/{study}/runs/{run}.json"),
     log:
         "results/{study}/logs/{run}.log",
@@ -30,29 +30,32 @@ rule measure:
         "../envs/plimsoll.yaml"
     threads: workflow.cores
     params:
-        # One parameter that one function makes: of tens of thousands of runs Snakemake asks for each of them several times.
+        # One function makes this one parameter, because Snakemake asks for each of them several times for tens of
+        # thousands of runs.
         run=asked_for,
-    # A run that is crossed off was measured since the workflow started, by the launch of another cell of its deployment: that is
-    # asked of the list and not of the record's time, as clocks are set. A record that is newer than the queue was written by a
-    # process that was killed after that: Snakemake removes what a job that fails has made.
+    # A run that is crossed off was measured since the workflow started, by the launch of another cell of its
+    # deployment. The list says so and not the record's time, because clocks may change. A record that is newer than the
+    # queue was written by a process that was killed afterwards. Its job must not fail, because Snakemake removes the
+    # output of a failed job.
     shell:
         "[ -f {output} ] && grep -qsF '[\"'{wildcards.run:q}'\"' results/{wildcards.study}/progress/done.jsonl"
         " || python -m plimsoll.measure {params.run} {output} 2> >(tee {log} >&2)"
         " || [ {output} -nt results/{wildcards.study}/progress/queue.json ]"
 
 
-# The runs that the same figures and tables are made from. These ask for the few bundles, and not for each of the many records.
+# A bundle stands for the runs that the same figures and tables are made from. These need a few bundles, and not each of
+# many records.
 rule bundle:
     input:
         lambda wildcards: WORKFLOW.bundle(wildcards.study, wildcards.bundle),
     output:
         touch("results/{study}/progress/bundles/{bundle}"),
     params:
-        # A bundle that is there would hide runs that are added to it.
+        # An existing bundle would hide runs that are added to it.
         runs=lambda wildcards: WORKFLOW.bundle_digest(wildcards.study, wildcards.bundle),
 
 
-# Fails if a cell has no run that counts. It comes last, so that what can be drawn and written is made all the same.
+# Fails if a cell has no run that counts. It comes last, so that everything that can be drawn and written is made before.
 rule complete:
     input:
         "results/{study}/runs.csv",

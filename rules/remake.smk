@@ -1,6 +1,6 @@
-"""All that is made of measurements, from an archive that is unpacked in the working directory.
+"""All that is made from measurements, from an archive that is unpacked in the working directory.
 
-There is no rule that measures, and nothing of this machine is looked at.
+No rule measures, and nothing of this machine is examined.
 
 `make reproduce FROM=...` unpacks the archive and calls this (scripts/plimsoll/remake.py). The folder is given as --directory.
 """
@@ -12,12 +12,13 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake.utils import min_version
 
-# Studies, claims, profiles and the papers' tables are the archive's. Said before anything of the package is imported.
+# Studies, claims, profiles and the papers' tables come from the archive. This is set before anything of the package is
+# imported.
 os.environ["PLIMSOLL_CONFIG"] = str(Path("config").resolve())
 
 from plimsoll.host import temporary
 
-# Before all else, which takes long enough to be killed in.
+# This comes first: all that follows takes long enough to be killed in.
 temporary.note(workflow.snakemake_tmp_dir)
 temporary.remove_of_killed()
 
@@ -55,7 +56,7 @@ include: "figures.smk"
 include: "report.smk"
 
 
-# What the newest session of a study is set beside (plimsoll.planning.sessions).
+# Earlier sessions, which are shown beside the newest session of a study (plimsoll.planning.sessions).
 rule collect_earlier:
     input:
         study="config/studies/{study}.yaml",
@@ -102,7 +103,7 @@ onstart:
 
 
 def alone():
-    """End the workflow where another one works in this folder."""
+    """End the workflow if another one works in this folder."""
     global FOLDER_LOCK
     try:
         FOLDER_LOCK = lock.hold_folder()

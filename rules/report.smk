@@ -1,4 +1,4 @@
-"""One page that holds everything, and needs nothing else."""
+"""Report: one page per study that holds everything and needs nothing else."""
 
 
 rule report:
@@ -27,7 +27,8 @@ rule report:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
-    # There are many records, figures and tables, so the stage is given their folders; what is made from them is an input.
+    # There are many records, figures and tables, so the stage gets their folders. Everything that is made from them is
+    # an input.
     shell:
         "python -m plimsoll report --study {wildcards.study} --plan results/{wildcards.study}/plan.json"
         " --host {input.host} --image {input.image} --observations {input.observations} --runs {input.runs}"

@@ -1,6 +1,6 @@
-"""What the rules share that make something of measurements, whether these were made here or came in an archive.
+"""Code for rules that make something from measurements, whether these were made here or came in an archive.
 
-Whoever includes this has the WORKFLOW, and the STUDIES by name.
+The file that includes this one has the WORKFLOW, and the STUDIES by name.
 """
 
 from pathlib import Path
@@ -20,36 +20,36 @@ wildcard_constraints:
     table="|".join(sorted({name for study in STUDIES.values() for name in study.get("tables", {})})),
 
 
-# What the pages are made with.
+# Templates and style of the pages.
 TEMPLATES = [paths.source(path) for path in sorted((paths.PROJECT / "scripts/plimsoll").rglob("*.j2"))]
 STYLE = paths.source("scripts/plimsoll/pages/templates/style.css")
 
 
 def image(wildcards):
-    """Description of the image that a study runs."""
+    """Return the path to the description of the image that a study runs."""
     return image_of(STUDIES[wildcards.study])
 
 
 def chart_of(wildcards):
-    """The chart of a figure, as its source has it."""
+    """Return the chart of a figure, as its source has it."""
     study = STUDIES[wildcards.study]
     known = sources.charts(paths.PROJECT / f"scripts/plimsoll/designs/{study['design']}/charts")
     return known[study["figures"][wildcards.figure]["chart"]]
 
 
 def table_inputs(wildcards):
-    """What a table is made from. That the list of runs is newer makes no table again: its own records do."""
+    """Return the inputs of a table. A newer list of runs makes no table again: only its own records do."""
     inputs = WORKFLOW.table_inputs(wildcards.study, wildcards.table)
     return {name: ancient(path) if name == "runs" else path for name, path in inputs.items()}
 
 
 def plan_digest(wildcards):
-    """Changes when the study's plan does: a parameter of everything that reads the plan."""
+    """Return the digest of a study's plan, a parameter of every rule that reads the plan."""
     return WORKFLOW.digest(wildcards.study)
 
 
 def needed(rule):
-    """Wildcards of the jobs of a rule that this start of the workflow runs; a module's rule may have another name by now."""
+    """Return the wildcards of a rule's jobs that this start runs. The rule of a module may have another name by now."""
     name = getattr(rules, rule).rule.name
     return [job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == name]
 

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-# What make exports to its recipes is for the commands there. A make that a test starts is given only what the test says.
+# make exports variables to the commands in its recipes. A make that a test starts must get only what the test gives it.
 _MAKEFILE = (Path(__file__).parent.parent / "Makefile").read_text()
 for _name in (*" ".join(re.findall(r"^export (.*)$", _MAKEFILE, re.MULTILINE)).split(), "MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
     os.environ.pop(_name, None)

@@ -17,15 +17,15 @@ from plimsoll.planning import planner
 
 from tests.project import PROJECT, Project
 
-# How long an example takes says nothing: other tests run beside it.
+# No deadline for an example: its duration says nothing, because other tests run at the same time.
 settings.register_profile("plimsoll", deadline=None)
 settings.load_profile("plimsoll")
 
 DATA = Path(__file__).parent / "data"
-# The measurements that come with the project.
+# Reference measurements that come with the project.
 REFERENCE = PROJECT / "results/reference"
 
-# What is told of the sessions of a study that has one.
+# What `verdict_page.render` takes as `told` for a study that has one session.
 ONE_SESSION = {
     "sessions": [
         {"number": 1, "began": 0.0, "apart": "", "settled": 1, "testable": 2, "runs": 3, "fresh": {}, "boot": ""},
@@ -42,7 +42,8 @@ def host_of(
     memory: int = 128 * 2**30,
     l3: int = 45 * 2**20,
 ) -> dict:
-    """A topology as discover() gives it; sockets of `cores` cores, numbered socket by socket, siblings after all cores."""
+    """Return a topology like that of discover(). Sockets have `cores` cores each, numbered socket by socket; siblings
+    follow all cores."""
     nodes = sockets if nodes is None else nodes
     total = sockets * cores
     cpus = []
@@ -82,19 +83,19 @@ def host_of(
 
 @pytest.fixture
 def paper_host() -> dict:
-    """liu2020's host: two sockets of 18 cores, no SMT."""
+    """Host of liu2020: two sockets of 18 cores, no SMT."""
     return host_of(2, 18)
 
 
 def small() -> dict:
-    """One socket of two cores, without hardware counters."""
+    """Return a host with one socket of two cores and without hardware counters."""
     counted = {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"}
     return {**host_of(1, 2, memory=24 * 2**30, l3=32 * 2**20), "events": {**dict.fromkeys(COUNTERS), **counted}}
 
 
 @pytest.fixture
 def small_host() -> dict:
-    """One socket of two cores, without hardware counters."""
+    """Host with one socket of two cores and without hardware counters."""
     return small()
 
 
@@ -109,8 +110,8 @@ def _read(name: str) -> studies.Study:
 
 
 def built(name: str) -> studies.Study:
-    """A study, read once and copied for each test that may change it; the test is skipped where the study was taken out with
-    its design (tests/dry/test_designs.py)."""
+    """Return a copy of a study that the test may change. Skip the test if the study was removed with its design
+    (tests/dry/test_designs.py)."""
     if name not in studies.names(studies.STUDIES):
         pytest.skip(f"{name} was taken out")
     study = _read(name)
@@ -129,12 +130,12 @@ def jha2021() -> studies.Study:
 
 @pytest.fixture
 def planned(jha2021, config, small_host) -> dict:
-    """jha2021's plan, on the quick profile."""
+    """Plan of jha2021 on the quick profile."""
     return planner.make(jha2021, studies.profile("quick"), small_host, config, {})
 
 
 def usual(every: Iterable, names: Iterable) -> list:
-    """Parameters of a test: those that are among the `names`, and the others with LONG=1 alone."""
+    """Return `every` as parameters of a test. Those that are not among the `names` run only with LONG=1."""
     known, named = list(every), list(names)
     assert set(named) <= set(known)
     return [
@@ -144,18 +145,19 @@ def usual(every: Iterable, names: Iterable) -> list:
 
 
 def unlike(document: dict, kind: type) -> set[str]:
-    """Keys that a document has and its kind (a TypedDict) has not, and keys that the kind requires and the document lacks."""
+    """Return the keys that a document has but its TypedDict `kind` does not, and the keys that the kind requires but it
+    lacks."""
     return (document.keys() - kind.__annotations__.keys()) | (kind.__required_keys__ - document.keys())
 
 
 def tried(**changes) -> dict:
-    """An attempt at a run, with what every record says of one."""
+    """Return an attempt at a run, with the keys that every record has for one."""
     whole = {"started": 0.0, "raw": "raw/x/1-1", "seconds": {"run": 1.0}, "noise": {"before": {"busy_share": 0.01}}}
     return {**whole, "status": "valid", "reason": None, **changes}
 
 
 def recorded(**changes) -> dict:
-    """A record, with what every one has."""
+    """Return a record, with the keys that every record has."""
     of_run = {
         "format": record.FORMAT,
         "study": "s",
@@ -170,13 +172,13 @@ def recorded(**changes) -> dict:
 
 @pytest.fixture(scope="session")
 def swept():
-    """Nothing is left of killed tests. Some start containers without the mark of a measurement: no run sweeps them."""
+    """Sweep what killed tests left. Some tests start containers without the marker of a measurement, so no run sweeps those."""
     with machine_lock.held(lambda holder: print(f"waiting for {holder}", file=sys.__stderr__, flush=True)):
         lock.sweep(environments.known().values())
 
 
 def commands(numbers: Iterable[int]) -> list[str]:
-    """The command lines of processes, of those that have not ended."""
+    """Return the command lines of the processes with these numbers that have not ended."""
     found = []
     for number in numbers:
         with contextlib.suppress(OSError):
@@ -191,11 +193,11 @@ def python() -> str:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory) -> Project:
-    """A copy of the project for tests that build on each other or leave it as it was."""
+    """Copy of the project for tests that build on each other or leave it unchanged."""
     return Project(tmp_path_factory.mktemp("clone"))
 
 
 @pytest.fixture
 def fresh(tmp_path) -> Project:
-    """A copy of the project for one test."""
+    """Copy of the project for one test."""
     return Project(tmp_path)

@@ -1,7 +1,7 @@
-"""RO-Crates against their profiles, by the profiles' own validator, without a network.
+"""Check RO-Crates against their profiles with the profiles' own validator, without a network.
 
-The validator fetches the context of RO-Crate 1.1, and its offline mode is a cache that the network has to fill. The library
-that writes crates has a context as a file: that of a later version, in which a few terms are called otherwise.
+The validator fetches the context of RO-Crate 1.1. Its offline mode is a cache that the network has to fill first. The
+library that writes crates contains the context of a later version as a file, in which a few terms have other names.
 """
 
 import json
@@ -15,7 +15,7 @@ import requests
 
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"
 PROFILE = "workflow-run-crate"
-# What these terms are in RO-Crate 1.1.
+# Names of these terms in RO-Crate 1.1.
 OF_1_1 = {
     "ComputationalWorkflow": "https://bioschemas.org/ComputationalWorkflow",
     "FormalParameter": "https://bioschemas.org/FormalParameter",
@@ -26,7 +26,7 @@ OF_1_1 = {
 
 @contextmanager
 def _without_network() -> Iterator[list[str]]:
-    """Answer requests for the context from its file, and none else; the addresses that were asked for."""
+    """Answer requests for the context from its file, and refuse all others. Yield the list of the requested addresses."""
     asked: list[str] = []
     context = json.loads(files("rocrate").joinpath("data/ro-crate.jsonld").read_text())
     context["@context"].update(OF_1_1)
@@ -47,7 +47,8 @@ def _without_network() -> Iterator[list[str]]:
 
 
 def issues(crate: Path) -> list[str]:
-    """What a crate lacks of what its profile, a Workflow Run Crate, requires, and the profiles that this one rests on."""
+    """Return what a crate lacks of the requirements of its profile, a Workflow Run Crate, and of the profiles that this
+    extends."""
     from rocrate_validator import models, services
 
     with _without_network() as asked:

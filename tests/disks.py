@@ -1,4 +1,4 @@
-"""Small disks, each a file with a file system of its own."""
+"""Small disks, each a file with its own file system."""
 
 import contextlib
 import os
@@ -12,13 +12,13 @@ import pytest
 
 @contextlib.contextmanager
 def mounted(image: Path, place: Path, size: int) -> Iterator[list[str]]:
-    """A disk of `size` bytes in the file `image`, at an empty folder `place`; the command that mounts it. Where that takes what
-    this machine does not have, the test is skipped."""
+    """Mount a disk of `size` bytes, the file `image`, at an empty folder `place`. Yield the command that mounts it.
+    Skip the test if this machine cannot do that."""
     if os.geteuid() or not shutil.which("mkfs.ext4"):
         pytest.skip("a disk of its own needs root and mkfs.ext4")
     image.touch()
     os.truncate(image, size)
-    # Without blocks that only root may use: here all is root's.
+    # No blocks are reserved for root: everything here is root's.
     subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", str(image)], check=True)
     place.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-o", "loop", str(image), str(place)]
@@ -32,7 +32,7 @@ def mounted(image: Path, place: Path, size: int) -> Iterator[list[str]]:
 
 
 def fill(place: Path) -> Path:
-    """Leave no byte of a disk; the file that has them all."""
+    """Fill a disk to its last byte. Return the file that takes the space."""
     path = place / "full"
     with contextlib.suppress(OSError), open(path, "ab", buffering=0) as file:
         for size in (2**20, 2**12):
@@ -44,7 +44,8 @@ def fill(place: Path) -> Path:
 
 @contextlib.contextmanager
 def swap(path: Path, size: int) -> Iterator[None]:
-    """Swap space of `size` bytes in the file `path`. CalledProcessError where this machine takes none."""
+    """Use `size` bytes in the file `path` as swap space during the context. Raise CalledProcessError if this machine
+    refuses it."""
     with open(path, "wb") as file:
         os.posix_fallocate(file.fileno(), 0, size)
     path.chmod(0o600)

@@ -1,4 +1,4 @@
-"""A group of processes on this host in which there may be only some."""
+"""A cgroup of this host that limits the number of processes."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import pytest
 
 
 def folder_of_pids() -> Path:
-    """Where groups that limit processes are; where this user makes none, the test is skipped."""
+    """Return the folder of the cgroups that limit processes. Skip the test if this user cannot make any."""
     roots = [row.split() for row in Path("/proc/self/mounts").read_text().splitlines()]
     found = [Path(row[1]) for row in roots if row[2] == "cgroup" and "pids" in row[3].split(",")]
     if os.geteuid() or not found:
@@ -20,7 +20,7 @@ def folder_of_pids() -> Path:
 
 @contextlib.contextmanager
 def processes(most: str) -> Iterator[Path]:
-    """A group in which there may be so many processes and threads (`max`: any number)."""
+    """Yield a cgroup that may hold at most this many processes and threads (`max`: any number)."""
     group = folder_of_pids() / f"plimsoll-test-{os.getpid()}"
     group.mkdir()
     try:

@@ -1,4 +1,4 @@
-"""Builds the images that tests of containers take, before they ask for them: `python -m tests.images`."""
+"""Build the images that tests of containers need, before they need them: `python -m tests.images`."""
 
 import sys
 
@@ -9,8 +9,7 @@ from tests.project import PROJECT
 
 
 def main() -> None:
-    """Build every image of the project's, unless it is there. One that cannot be built is told again by the tests that ask for
-    it."""
+    """Build every image of the project that is not there. If one cannot be built, the tests that need it report that again."""
     for recipe in sorted((PROJECT / "containers").glob("*/Dockerfile")):
         try:
             builder.build(recipe.parent.name, "bootstrap")

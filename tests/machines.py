@@ -1,4 +1,4 @@
-"""Machines made up for tests: what /sys and /proc hold on them, as hwloc and lscpu read it."""
+"""Made-up machines: what /sys and /proc hold on them, in the form that hwloc and lscpu read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,12 @@ Cpus = Sequence[int]
 
 @dataclass
 class Machine:
-    """A machine to write as a tree: `dies` are the cores of each die by package, a core being its processors.
+    """A machine that can be written as a tree of files.
 
-    `caches` are sizes in KiB and the processors of each cache by level; `nodes` the processors and KiB of each memory node by
-    its number. `capacities` and `megahertz` are of processors. `end` ends each list; `allowed` is what a cgroup allows, and
-    `memory` all memory in KiB where nodes do not tell.
+    `dies` lists, by package and die, the processors of each core. `caches` gives, by level, the size in KiB and the
+    processors of each cache. `nodes` gives, by number, the processors and KiB of each memory node. `capacities` and
+    `megahertz` are by processor. `end` ends each list. `allowed` is what a cgroup allows. `memory` is all memory in KiB
+    if the nodes do not say.
     """
 
     dies: Sequence[Sequence[Sequence[Cpus]]]
@@ -36,11 +37,11 @@ class Machine:
 
     @property
     def cpus(self) -> list[int]:
-        """All processors, offline ones too."""
+        """All processors, including those that are offline."""
         return sorted(cpu for package in self.packages for cpu in package)
 
     def write(self, root: Path) -> Path:
-        """Write the tree below `root`, which is returned."""
+        """Write the tree below `root`. Return `root`."""
         online = [cpu for cpu in self.cpus if cpu not in self.offline]
         system = root / "sys/devices/system"
         for name, numbers in {"online": online, "present": self.cpus, "possible": self.cpus}.items():
@@ -100,7 +101,7 @@ class Machine:
 
 
 def mask(cpus: Iterable[int]) -> str:
-    """Processors as the kernel writes a mask."""
+    """Return processors as a mask, as the kernel writes it."""
     bits = sum(1 << cpu for cpu in cpus)
     words = [f"{bits >> 32 * place & 0xFFFFFFFF:08x}" for place in range(max(1, -(-bits.bit_length() // 32)))]
     return ",".join(reversed(words))
@@ -116,30 +117,30 @@ TWO_SOCKETS = Machine(
     {0: ([0, 1, 4, 5], GIB), 1: ([2, 3, 6, 7], GIB)},
     {3: (46080, [[0, 1, 4, 5], [2, 3, 6, 7]])},
 )
-# Opterons: `core_id` starts at 0 in each of a package's two dies, which have a memory node each.
+# Opterons: `core_id` starts at 0 in each of a package's two dies, and each die has its own memory node.
 TWO_DIES = Machine(
     [[_singles(range(8 * p + 4 * d, 8 * p + 4 * d + 4)) for d in range(2)] for p in range(4)],
     {node: (range(4 * node, 4 * node + 4), GIB) for node in range(8)},
     {3: (6144, [range(4 * node, 4 * node + 4) for node in range(8)])},
 )
-# Two packages, with processors in turn; two cores share a level 2 cache, and all share a memory node.
+# Two packages with alternating processors. Two cores share a level 2 cache, and all cores share a memory node.
 PAIRS = Machine(
     [[_singles([0, 2, 4, 6])], [_singles([1, 3, 5, 7])]],
     {0: (range(8), GIB)},
     {2: (4096, [[0, 4], [2, 6], [1, 5], [3, 7]])},
 )
-# Sub-NUMA clusters: processors go round the two packages and the two nodes of each.
+# Sub-NUMA clusters: processors are numbered in turn over the two packages and the two nodes of each.
 CLUSTERS = Machine(
     [[_singles(range(package, 40, 2))] for package in range(2)],
     {node: (range(node, 40, 4), GIB) for node in (0, 2, 1, 3)},
     {3: (28160, [range(package, 40, 2) for package in range(2)])},
 )
-# High-bandwidth and device memory beside two sockets' own; the first node of all has none.
+# High-bandwidth and device memory besides the memory of two sockets. Nodes 0, 2 and 6 have no processors, and 6 no memory.
 MEMORY_ALONE = Machine(
     [[_singles(range(4))], [_singles(range(4, 8))]],
     {0: ([], GIB), 1: (range(4), 4 * GIB), 2: ([], GIB // 2), 5: (range(4, 8), 4 * GIB), 6: ([], 0)},
 )
-# Efficient cores are first, and more.
+# The efficient cores come first, and there are more of them.
 HYBRID = Machine(
     [[[*_singles(range(8)), [8, 9], [10, 11], [12, 13], [14, 15]]]],
     {0: (range(16), GIB)},
@@ -151,7 +152,7 @@ CPU architecture: 8
 CPU variant\t: 0x3
 CPU part\t: 0xd0c
 CPU revision\t: 1"""
-# Big and little cores in turn; among the big ones some are a little faster, one alone the fastest. Lists end in NUL.
+# Big and little cores alternate. Some big ones are slightly faster, and one is the fastest. Lists end in NUL.
 BIG_LITTLE = Machine(
     [[_singles(range(12))]],
     {0: (range(12), GIB)},

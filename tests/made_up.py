@@ -1,7 +1,7 @@
-"""Results that nobody measured: records of a study's plan with numbers that are made up, and what the stages make of them.
+"""Made-up results: records of a study's plan with invented numbers, and what the stages make from them.
 
-As a program (`python -m tests.made_up STUDY SESSIONS`, in a copy of the project) it leaves in results/ what the workflow would
-leave of so many sessions.
+As a program (`python -m tests.made_up STUDY SESSIONS`, in a copy of the project) it writes to results/ what the
+workflow would leave after this number of sessions.
 """
 
 import hashlib
@@ -29,9 +29,9 @@ from plimsoll.planning.repetitions import NOTHING, Asked
 
 BLOCKS = 3
 BEGUN = 1_790_000_000.0
-# Every so many runs one did not count, and every so many one was repeated.
+# Every FAILS-th run of a plan fails, and every REPEATED-th one has an earlier attempt that was disturbed.
 FAILS, REPEATED = 23, 7
-# As many as the programs and libraries of an image.
+# As many files as an image has programs and libraries.
 BITS = {f"usr/lib/lib{number}.so": hashlib.sha256(str(number).encode()).hexdigest() for number in range(80)}
 VERSIONS = (
     *("BLAS", "Bonnie++", "HPCC", "Hadoop", "HardInfo", "Java", "Linpack", "Netperf", "Open MPI", "STREAM", "compiler"),
@@ -44,7 +44,7 @@ SEEN = {
 
 
 def image_of(study: Study) -> dict:
-    """The description of an image that nobody built."""
+    """Return the description of an image that was never built."""
     name = study["image"]
     return {
         "tag": f"plimsoll/{name}:0123456789abcdef",
@@ -55,20 +55,20 @@ def image_of(study: Study) -> dict:
 
 
 def plan_of(study: Study, host: dict, blocks: int = BLOCKS, off: Iterable[str] = (), asked: Asked = NOTHING) -> dict:
-    """A plan on the ci profile in which every runtime of the configuration works but those that are `off`."""
+    """Return a plan on the ci profile. Every runtime of the configuration works, except those that are `off`."""
     config = yaml.safe_load((paths.PROJECT / "config/config.yaml").read_text())
     config |= {"profile": "ci", "repetitions": None if asked.exact else blocks}
     config["runtimes"] |= dict.fromkeys(off, "off")
     return planner.make(study, studies.profile("ci"), host, config, {}, asked)
 
 
-# From a record to the one that is kept; None where there is none.
+# Returns the record to write in place of a record; None to leave it out.
 Kept = Callable[[dict], dict | None]
 
 
 def write(folder: Path, study: Study, plan: dict, session: int = 1, kept: Kept = lambda told: told) -> None:
-    """A study's plan, the records of a session that are `kept`, and what describes its system, in its folder of results; host
-    and image beside it."""
+    """Write to a study's results folder its plan, the records of a session that are `kept`, and its system. Write host
+    and image beside the folder."""
     results = folder.parent
     planner.write(plan, folder / "plan.json")
     for path, repetition, told in _records(study, json.loads((folder / "plan.json").read_text()), session):
@@ -195,7 +195,7 @@ FOUND = {
 }
 
 
-# Draws the figure of a study, by its names.
+# Draws the figure with this name of a study.
 Drawing = Callable[[Study, str], None]
 
 
@@ -208,13 +208,13 @@ def by_stage(study: Study, figure: str) -> None:
 
 
 def chart_of(study: Study, figure: str) -> sources.Source:
-    """The chart of a study's figure, as its source has it."""
+    """Return the chart of a study's figure, read from its source file."""
     charts = sources.charts(paths.PROJECT / f"scripts/plimsoll/designs/{study['design']}/charts")
     return charts[study["figures"][figure]["chart"]]
 
 
 def make(study: Study, draw: Drawing = by_stage) -> None:
-    """All that the workflow makes of a study's records, in results/ of the working directory."""
+    """Make in results/ of the working directory everything that the workflow makes from a study's records."""
     name, folder = study["id"], f"results/{study['id']}"
     for place in ("tables", "figures", "notebooks"):
         Path(folder, place).mkdir(exist_ok=True)

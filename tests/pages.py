@@ -1,4 +1,4 @@
-"""What holds for every page: nothing of the program shows, links lead somewhere, and tables can be read and scroll."""
+"""Checks for every page: no internals of the program are visible, links lead somewhere, and tables are readable and scroll."""
 
 import re
 from pathlib import Path
@@ -6,14 +6,15 @@ from urllib.parse import unquote
 
 from bs4 import BeautifulSoup, Tag
 
-# What only a slip puts before a reader's eyes.
+# Texts that reach a page only by mistake.
 SLIPS = ("<built-in", "&lt;built-in", "object at 0x", "&lt;function", "Undefined", "Traceback", "[, ]")
-# A cell that holds nothing but one of these was never meant to be shown.
+# A table cell with one of these values was never meant to be shown.
 EMPTY_VALUES = ("None", "nan", "NaN", "NaT", "inf", "none, nan")
 
 
 def check(text: str, folder: Path, elsewhere: tuple[str, ...] = ()) -> BeautifulSoup:
-    """Check a page that lies in `folder`; links that contain one of `elsewhere` are to what this folder does not hold."""
+    """Check a page that lies in `folder`, and return it parsed. Links that contain one of `elsewhere` lead outside, and
+    are not followed."""
     for slip in SLIPS:
         assert slip not in text, text[max(0, text.find(slip) - 200) : text.find(slip) + 200]
     page = BeautifulSoup(text, "html.parser")
@@ -28,12 +29,12 @@ def check(text: str, folder: Path, elsewhere: tuple[str, ...] = ()) -> Beautiful
     return page
 
 
-# What a script could reach the network with.
+# Words with which a script could reach the network.
 REACHING = ("fetch(", "XMLHttpRequest", "import(", "import ", "WebSocket", "sendBeacon", "EventSource", "eval(")
 
 
 def _scripts(page: BeautifulSoup) -> None:
-    """A script is part of the page, loads nothing, and what only works with it is hidden without it."""
+    """Check that scripts are part of the page and load nothing, and that forms, which need a script, are hidden without it."""
     for script in page.find_all("script"):
         assert not script.attrs, script.attrs
         assert not [word for word in REACHING if word in script.string]
@@ -55,7 +56,7 @@ def _links(page: BeautifulSoup, folder: Path, elsewhere: tuple[str, ...]) -> Non
 
 
 def _table(table: Tag) -> None:
-    """Caption, head and scopes; a box to scroll in; as many cells in each row as heads, and values in them."""
+    """Check a table: caption, head, scopes, a box that scrolls, equal numbers of cells in all rows, and no empty values."""
     assert table.caption and table.caption.get_text(strip=True), table.get_text()[:200]
     name = table.caption.get_text()
     assert "wide" in table.parent["class"] and table.parent["tabindex"] == "0", name
@@ -73,6 +74,6 @@ def _table(table: Tag) -> None:
 
 
 def _navigation(page: BeautifulSoup) -> None:
-    """Every section is in the navigation, in the page's order; items are in a list, which wraps."""
+    """Check that the navigation lists every section in the page's order. The items are in a list, which wraps."""
     listed = [link["href"].removeprefix("#") for link in page.nav.select("ul > li > a")]
     assert listed == [heading["id"] for heading in page.find_all("h2")]

@@ -1,4 +1,4 @@
-"""What nodes may do, as docs/privileges.yaml has it: as the table of docs/security.md, and against what is seen in a node."""
+"""What nodes may do by docs/privileges.yaml: as the table of docs/security.md, and compared with what is seen in a node."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ HEADINGS = (
 )
 USUAL = {"docker": "Docker's", "podman": "Podman's", "starter": "at most its starter's"}
 NAMESPACES = ("ipc", "mnt", "net", "pid", "user", "uts")
-# Prints its status, its namespaces, the devices that it sees, and what is mounted.
+# Prints its status, its namespaces, the devices that it sees, and its mounts.
 LOOKING = """
 grep -E '^(CapEff|CapBnd|Seccomp|NoNewPrivs):' /proc/self/status
 echo "apparmor: $(cat /proc/self/attr/current 2>/dev/null)"
@@ -34,13 +34,13 @@ OWN = {
     *("proc", "sysfs", "devtmpfs", "devpts", "mqueue", "tmpfs", "cgroup", "cgroup2", "securityfs", "nsfs", "overlay"),
     *("fuse.fuse-overlayfs", "squashfs"),
 }
-# What engines and Apptainer put into a node by themselves.
+# Files that engines and Apptainer mount in every node.
 FROM_STARTER = {
     *("/etc/hostname", "/etc/hosts", "/etc/localtime", "/etc/resolv.conf", "/etc/passwd", "/etc/group"),
     *("/run/.containerenv", "/run/secrets"),
 }
 APPARMOR = Path("/sys/module/apparmor/parameters/enabled")
-# Of the header of Linux, by number.
+# By number, as in the header of Linux.
 CAPABILITIES = [
     *("CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP"),
     *("LINUX_IMMUTABLE", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER"),
@@ -52,7 +52,7 @@ CAPABILITIES = [
 
 
 def row(name: str) -> str:
-    """An environment's line of the table."""
+    """Return a runtime's row of the table."""
     given = ENVIRONMENTS[name]
     of, added = given["capabilities"]["of"], given["capabilities"].get("added", [])
     held = " and ".join([USUAL.get(of, of), *(f"`{one}`" for one in added)])
@@ -65,18 +65,18 @@ def row(name: str) -> str:
 
 
 def table() -> str:
-    """The table of docs/security.md."""
+    """Return the table of docs/security.md."""
     return "\n".join([f"| {' | '.join(HEADINGS)} |", f"|{' --- |' * len(HEADINGS)}", *map(row, ENVIRONMENTS)])
 
 
 def allowed(name: str, starter: set[str]) -> set[str]:
-    """The capabilities that a node of an environment may have, where whoever starts it has those of `starter`."""
+    """Return the capabilities that a node of a runtime may have, if the process that starts it has those in `starter`."""
     given = ENVIRONMENTS[name]["capabilities"]
     return {*KNOWN["of"].get(given["of"], starter), *given.get("added", [])}
 
 
 def told(printed: str) -> dict[str, list[str]]:
-    """What LOOKING has printed, by its keys."""
+    """Return what LOOKING has printed, by key."""
     found: dict[str, list[str]] = {}
     for line in printed.splitlines():
         key, _, value = line.partition(":")
@@ -85,20 +85,23 @@ def told(printed: str) -> dict[str, list[str]]:
 
 
 def names(mask: str) -> set[str]:
-    """Capabilities of a mask, as /proc has it."""
+    """Return the capabilities in a mask, in the form of /proc."""
     number = int(mask, 16)
     return {f"CAP_{name}" for bit, name in enumerate(CAPABILITIES) if number >> bit & 1}
 
 
 def written(mounts: list[str]) -> set[str]:
-    """Where files of the host are that can be written to."""
+    """Return the mount points at which files of the host can be written."""
     rows = [mount.split() for mount in mounts]
     return {where for where, options, kind, *_ in rows if "rw" in options.split(",") and kind not in OWN}
 
 
 def compare(name: str, inside: dict, host: dict, places: dict[str, str]) -> None:
-    """AssertionError unless a node of an environment may do what the table says, and no more: `inside` and `host` are what was
-    told there and by whoever started it, and `places` says what the table's words for places are."""
+    """Raise AssertionError if a node of a runtime may do more or less than the table says.
+
+    `inside` and `host` are what LOOKING printed in the node and for its starter. `places` translates the table's words
+    for places to paths.
+    """
     said = ENVIRONMENTS[name]
     starter = names(host["CapEff"][0])
     for kind in ("CapEff", "CapBnd"):

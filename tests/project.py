@@ -14,17 +14,18 @@ from pathlib import Path
 import yaml
 
 PROJECT = Path(__file__).resolve().parents[1]
-# Snakemake's plugin for Slurm. It is not in .venv: a Snakemake that has it does not start where Slurm's commands are missing.
+# Snakemake's plugin for Slurm. It is not in .venv: Snakemake with this plugin does not start without Slurm's commands.
 PLUGIN = PROJECT / ".cache/slurm"
 RUNS = "results/liu2020/runs/**/*.json"
-# For a study that is small.
+# For small studies.
 BARE_AND_DOCKER = "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off}"
 
 
 class Project:
-    """A copy of the project; `snakemake` runs it on the ci profile with one repetition.
+    """Copy of the project. `snakemake` runs it on the ci profile with one repetition.
 
-    Singularity's runtimes are off, for time: tests/containers has all of them, and tests/users plain Singularity in a workflow.
+    Singularity's runtimes are off to save time. tests/containers tests all of them, and tests/users tests plain
+    Singularity in a workflow.
     """
 
     settings = ("profile=ci", "repetitions=1", BARE_AND_DOCKER)
@@ -42,7 +43,7 @@ class Project:
             if (PROJECT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(PROJECT / name, folder / name)
-        # As set-up does.
+        # As the set-up does.
         compileall.compile_dir(folder / "scripts", quiet=1)
 
     def command(self, *arguments: str, config: tuple[str, ...] | None = None) -> list[str]:
@@ -66,7 +67,7 @@ class Project:
         )
 
     def precise(self, width: float, maximum: int, *settings: str) -> subprocess.CompletedProcess:
-        """What `make precise` runs first."""
+        """Run the first command of `make precise`."""
         command = [sys.executable, "-m", "plimsoll", "precise", "--study", "liu2020", "--width", str(width)]
         return subprocess.run(
             [*command, "--maximum", str(maximum), *settings],
@@ -79,33 +80,35 @@ class Project:
 
     @contextlib.contextmanager
     def edited(self, file: str) -> Iterator[dict]:
-        """What a YAML file of the copy holds; with what the block has changed in it, it is written."""
+        """Yield the content of a YAML file of the copy. Afterwards write it with the changes that the block has made."""
         path = self.folder / file
         content = yaml.safe_load(path.read_text())
         yield content
         path.write_text(yaml.safe_dump(content, sort_keys=False))
 
     def change(self, file: str, usual: str, other: str) -> None:
-        """Change a line of a file."""
+        """Replace a line of a file, which must occur once."""
         path = self.folder / file
         lines = path.read_text().splitlines()
         assert lines.count(usual) == 1
         path.write_text("\n".join([other if line == usual else line for line in lines]) + "\n")
 
     def keep_experiment(self, name: str, section: str, **factors: object) -> None:
-        """Cut liu2020 down to one section of one experiment, with some of its factors' levels changed, without figures."""
+        """Reduce liu2020 to one section of one experiment, with other levels for some of its factors, and without figures."""
         with self.edited("config/studies/liu2020.yaml") as study:
             study["experiments"] = {name: {**study["experiments"][name], "sections": [section], **factors}}
             study["figures"] = {}
             study["tables"] = {name: table for name, table in study["tables"].items() if "experiment" not in table}
 
     def keep_three_cells(self, section: str = "beff", **factors: object) -> None:
-        """Cut liu2020 down to a section in one container or none: on bare metal, in Docker, and there with the capability."""
+        """Reduce liu2020 to one section in at most one container: on bare metal, in Docker, and in Docker with the
+        capability."""
         small = {"hardware": ["uma"], "mode": ["exact"], "schemes": "single", "affinity": ["any"]}
         self.keep_experiment("seccomp", section, **small, **factors)
 
     def start(self, target: str, records: int, **environment: str) -> subprocess.Popen:
-        """A workflow in the background, once it has written `records` records; what it says goes to `said`."""
+        """Start a workflow in the background, and return its process when it has written `records` records. Its output
+        goes to `said`."""
         with open(self.said, "w") as said:
             process = subprocess.Popen(
                 self.command(target),
@@ -123,11 +126,11 @@ class Project:
 
     @property
     def said(self) -> Path:
-        """What the workflow that was started last in the background has said."""
+        """File with the output of the workflow that was last started in the background."""
         return self.folder.with_name(f"{self.folder.name}.said")
 
     def jobs(self, *arguments: str, config: tuple[str, ...] | None = None) -> dict[str, int]:
-        """Rules that a dry run would run, with how often."""
+        """Return how often a dry run would run each rule."""
         done = self.snakemake("--dry-run", *arguments, config=config)
         assert done.returncode == 0, done.stderr
         counts = {}
@@ -139,7 +142,7 @@ class Project:
         return counts
 
     def counted(self) -> set[str]:
-        """What this machine counts, by the plan."""
+        """Return the events that this machine counts, from the plan."""
         plan = json.loads((self.folder / "results/liu2020/plan.json").read_text())
         return set(plan["instruments"]["events"]["events"])
 
@@ -148,6 +151,6 @@ class Project:
 
 
 def missing_plugin() -> str | None:
-    """Why Snakemake cannot have its plugin for Slurm here; None if it can."""
+    """Return why Snakemake cannot use its plugin for Slurm here; None if it can."""
     there = (PLUGIN / "snakemake_executor_plugin_slurm").is_dir() and shutil.which("squeue")
     return None if there else "Slurm's commands or Snakemake's plugin are not installed (scripts/setup/tests.sh)"

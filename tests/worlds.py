@@ -1,7 +1,7 @@
 """Worlds whose truth is known: observations that are made up on demand, from effects on metrics in cells.
 
-In a world every metric is 100 in every cell (a share 0.2), with noise of 1 % that has no mean, and the effects change that. An
-effect names `metrics`, `where` (levels), and `times`, `set`, `spread` (of the noise) or `carried_by` (of the messages).
+Without effects, every metric is 100 in every cell (a share is 0.2), with noise of 1 % whose mean is 0. An effect names
+`metrics` and `where` (levels). It has `times`, `set`, `spread` (of the noise) or `carried_by` (of the messages).
 """
 
 import zlib
@@ -25,15 +25,15 @@ NOISE = 0.01
 
 
 def profile() -> dict:
-    """The quick profile with windows as long as the papers', so that what varies within one is asked too, and with data as
-    large."""
+    """Return the quick profile with windows and data as large as the papers', so that claims about variation in a
+    window are tested."""
     quick, paper = studies.profile("quick"), studies.profile("paper")
     of_paper = {name: paper[name] for name in ("overhead", "tuning")}
     return {**quick, "interference": {**quick["interference"], "protocol": {}, "enough": {}}, **of_paper}
 
 
 def profile_of_paper() -> dict:
-    """The same with all numbers of containers."""
+    """Return `profile()` with all numbers of containers of the paper profile."""
     return {**profile(), "nesting": studies.profile("paper")["nesting"]}
 
 
@@ -44,7 +44,7 @@ class World(Measured):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
         self.unseen = availability.metrics(plan, study, list(self.metrics))
         self.effects, self.seed = effects, seed
-        # Cells in which benchmarks run over and over have several values a block.
+        # In cells in which benchmarks run repeatedly, a block has several values.
         self.several = "pair" in plan["factors"] or "storage" in plan["factors"]
         self.levels = levels or cells_of(plan, study)
         self._single: dict[tuple[str, str], Sample] = {}
@@ -52,19 +52,19 @@ class World(Measured):
         self.transports = {path: [self._carried(path)] * BLOCKS for path in plan["cells"]}
 
     def single(self, metric: str, cell: str) -> Sample:
-        """Every single value."""
+        """Return all values of a metric in a cell."""
         if (metric, cell) not in self._single:
             self._single[metric, cell] = self._made(metric, cell)
         return self._single[metric, cell]
 
     def values(self, metric: str, cell: str) -> Sample:
-        """One value per block."""
+        """Return one value per block of a metric in a cell."""
         if (metric, cell) not in self._by_block:
             self._by_block[metric, cell] = blocks.by_block(self.single(metric, cell), np.mean)
         return self._by_block[metric, cell]
 
     def lent(self, contrast: Contrast) -> Lent:
-        """Nothing: of what is made when it is asked for, others are not there yet."""
+        """Return NOTHING: values are made when they are requested, so there are no other comparisons yet."""
         return NOTHING
 
     def _made(self, metric: str, cell: str) -> Sample:
@@ -83,7 +83,7 @@ class World(Measured):
         return Sample(made, which, np.zeros(len(which), bool))
 
     def _drawn(self, metric: str, cell: str) -> tuple[np.ndarray, np.ndarray]:
-        """Noise as it comes, with a mean and a spread of its own, a block that is missing now and then, and iterations that
+        """Return random noise and its blocks: mean and spread are not fixed, some blocks are missing, and iterations
         differ in number."""
         random = np.random.default_rng([self.seed, zlib.crc32(f"{metric} {cell}".encode())])
         kept = [block for block in range(1, BLOCKS + 1) if random.random() > 0.03]
@@ -104,10 +104,11 @@ class World(Measured):
 
 
 class Printed(World):
-    """A world in which each view has the mean and the standard deviation that a paper's tables print of it.
+    """A world in which each view has the mean and the standard deviation that a paper's tables print for it.
 
-    A table of interference ratios has no deviations; then it is 3 %, as most of those that are printed. The single values
-    spread as much, and the means of blocks as means of that many values do. What no table has was not observed.
+    Tables of interference ratios have no deviations: these are 3 %, as are most of those that are printed. Single
+    values have this spread, and means of blocks spread as means of that many values do. What no table has was not
+    observed.
     """
 
     def __init__(self, study: dict, plan: dict, printed: pd.DataFrame):
@@ -116,7 +117,7 @@ class Printed(World):
         self.printed = keyed[~keyed.index.duplicated()].to_dict("index")
 
     def reason(self, asked) -> str | None:
-        """Why a comparison cannot be made: no table has one of its cells."""
+        """Return why a comparison cannot be made: no table has one of its cells. None if it can be made."""
         sides = [asked.a, asked.b] if hasattr(asked, "a") else [asked]
         empty = any(not len(self.single(side.metric, cell).values) for side in sides for cell in side.cells)
         return super().reason(asked) or ("the paper prints nothing of it" if empty else None)
@@ -143,12 +144,12 @@ class Printed(World):
 
 
 def _unplaced(view: dict) -> str:
-    """A cell's name without what the papers leave open: they print one value for all of it."""
+    """Return a cell's name without the factors that the papers leave open: they print one value for all their levels."""
     return "/".join(view[factor] for factor in ("case", "pair", "runtime"))
 
 
 def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
-    """Levels by (benchmark, cell): the views of a pair differ by the member that is looked at."""
+    """Return the levels by (benchmark, cell). A pair has one view for each of its members, so they depend on the benchmark."""
     if "children" in plan["factors"]:
         return {("", path): [_nested(cell, plan["cores"])] for path, cell in plan["cells"].items()}
     if "strategy" in plan["factors"]:
@@ -157,22 +158,22 @@ def cells_of(plan: dict, study: dict) -> dict[tuple[str, str], list[dict]]:
         return {(cell["benchmark"], path): [cell] for path, cell in plan["cells"].items()}
     if "pair" not in plan["factors"]:
         return {("", path): [_deployed(cell)] for path, cell in plan["cells"].items()}
-    # Here, as a design can be taken out.
+    # Imported here because a design can be removed.
     from plimsoll.designs.interference.cells import views
 
     return {(view["benchmark"], view["path"]): [view] for view in views(plan)}
 
 
 def _deployed(cell: dict) -> dict:
-    """The levels of a cell of splitting. What is true of a runtime is true of the one that stands in its place."""
+    """Return the levels of a cell of splitting. A runtime also has the name of the one that it replaces."""
     named = next((name for moved in ARRANGEMENTS.values() for name, other in moved.items() if other == cell["runtime"]), None)
     runtimes = {cell["runtime"], named} - {None}
     return {**cell, GRANULARITY: granularities(cell), "runtime": runtimes}
 
 
 def _nested(cell: dict, cores: int) -> dict:
-    """The levels of a cell of nesting. `environment` is where the end of a network is that is not on bare metal; bare metal if
-    neither is."""
+    """Return the levels of a cell of nesting. `environment` is the runtime of the end of a network that is not on bare
+    metal; bare metal if both are."""
     instances, children = (0 if cell[factor] == ABSENT else int(cell[factor]) for factor in ("instances", "children"))
     crowd = "above the cores" if instances > cores else "up to the cores"
     outer, _, inner = cell["network"].partition("+")
@@ -194,8 +195,11 @@ def _one_of(level, names) -> bool:
 
 @cache
 def noise(name: str, several: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(standard normal noise, blocks) of a metric in a cell. Over blocks it has a mean of 0 and a standard deviation of 1, so
-    that what is alike in a world is exactly alike. Iterations within a block vary as much, by block a little more or less."""
+    """Return (standard normal noise, blocks) of a metric in a cell.
+
+    Over blocks the noise has mean 0 and standard deviation 1, so that what is alike in a world is exactly alike.
+    Iterations in a block vary as much, a little more or less by block.
+    """
     random = np.random.default_rng(zlib.crc32(name.encode()))
     of_block = _standard(random.normal(size=BLOCKS))
     if not several:

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Measures one host of several, on itself: the workflow as on one machine, in a folder of its own. rules/cluster.smk has it called
-# by Slurm or by ssh, and a person may call it too. What is there already is not measured again.
+# Measures one host of several, on the host itself: it runs the workflow as on one machine, in a folder of its own.
+# rules/cluster.smk has Slurm or ssh call it, and a person may call it too. Existing measurements are not made again.
 #
 #   host.sh NAME FOLDER [OPTION...] [SETTING...]
 #
 #   --images FILE   takes the images from this file
 #   --hours HOURS   measures each study for so many hours
-#   --target NAME   makes this, and may be given several times; `all` if it is not
-#   --slurm         refuses to be anything but a job of Slurm on the node NAME
+#   --target NAME   makes this target (default: all); may be given several times
+#   --slurm         refuses to run except as a job of Slurm on the node NAME
 #   --set-up        first installs what is missing, as `make setup` does
-#   --while-open    ends a minute after the last line on standard input: whoever called is gone
+#   --while-open    ends a minute after the last line on standard input: its caller is gone
 #
 # The settings are those of the workflow, as after --config.
 set -euo pipefail
-# Whoever reads the messages may be gone first, and there is something to clean up then.
+# The reader of the messages may end first, and there is something to clean up then.
 trap '' PIPE
 
 PROJECT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
-# Without a line for so long, whoever called is gone. After so long what does not end is killed.
+# The caller is gone if no line comes for PATIENCE seconds. What has not ended after ENDING seconds is killed.
 PATIENCE=60 ENDING=15
 
 say() { printf 'plimsoll: %s\n' "$*" >&2 || true; }
@@ -47,27 +47,28 @@ node=${SLURMD_NODENAME:-} job=${SLURM_JOB_ID:-}
 if [ -n "$slurm" ] && [ "$node" != "$name" ]; then
     die "$name is measured by a job of Slurm on it, and this is ${node:-no such job}: add --profile profiles/slurm, or say how ssh reaches $name (docs/hosts.md)."
 fi
-# Otherwise mpirun takes its slots and its launcher from Slurm, and Snakemake its settings from whoever submitted this.
+# Otherwise mpirun takes its slots and its launcher from Slurm, and Snakemake its settings from the submitter.
 for variable in $(compgen -e); do
     case $variable in SLURM* | SBATCH* | SRUN_* | PMI* | SNAKEMAKE_PROFILE) unset "$variable" ;; esac
 done
-# What the description of the host says of it (plimsoll.host.inventory).
+# Values for the description of the host (plimsoll.host.inventory).
 export PLIMSOLL_HOST=$name PLIMSOLL_NODE=$node PLIMSOLL_JOB=$job
 
 mkdir -p "$folder" || die "$folder cannot be made: give $name a folder that can be written."
 folder=$(cd "$folder" && pwd)
 [ -z "$images" ] || images=$(realpath "$images")
 cd "$PROJECT"
-# Not what the caller has besides: the plugin for Slurm, say, which keeps Snakemake from starting where squeue is missing.
+# The caller's other folders are dropped: the plugin for Slurm, for example, keeps Snakemake from starting where squeue
+# is missing.
 export PYTHONPATH="$PROJECT/scripts"
-# Set-up's environment, or else what whoever called runs the project with.
+# The Python environment of set-up, or else the Python with which the caller runs the project.
 interpreter() { if [ -x .venv/bin/python ]; then echo .venv/bin/python; else echo python; fi; }
 
 exec 9>"$folder/host.lock"
 flock --wait 90 9 || [ $? -ne 1 ] || die "Another call measures $name in $folder: wait for it to end, or stop it."
 
 child='' watcher=''
-# run COMMAND... : in a session of its own, so that all of it can be ended at once.
+# run COMMAND... : runs it in a session of its own, so that all of it can be ended at once.
 run() {
     local status=0
     (trap - PIPE; exec setsid "$@" </dev/null 9>&-) &
@@ -82,7 +83,7 @@ finish() {
     trap '' HUP INT TERM
     if [ -n "$child" ]; then
         kill -TERM -- "-$child" 2>/dev/null || true
-        # Some of it takes down what it has started.
+        # Some processes take down what they have started.
         while kill -0 -- "-$child" 2>/dev/null && [ $waited -lt $((10 * ENDING)) ]; do
             sleep 0.1
             waited=$((waited + 1))
@@ -90,7 +91,8 @@ finish() {
         kill -KILL -- "-$child" 2>/dev/null || true
     fi
     [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
-    # A run that was killed has left containers and processes that nobody else removes; not while somebody else measures here.
+    # A killed run has left containers and processes that nothing else removes. They are not removed while another
+    # workflow measures here.
     [ $status -eq 0 ] || timeout 60 "$(interpreter)" -m plimsoll --directory "$folder" clean-up 9>&- || true
     exit $status
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Apptainer or Singularity: the one on the PATH if there is one, otherwise Debian sid's Apptainer, run in place.
+# Provides Apptainer or Singularity: the one on the PATH if there is one, otherwise Debian sid's Apptainer, run in place.
 #
-# Only sid packages Apptainer and it wants a newer C library than a stable release has. So sid is listed apart from the
-# machine's own APT sources, the packages are unpacked into a prefix of their own, and the two executables are pointed
-# at that prefix's loader and libraries; nothing of sid is installed on the machine.
+# Only sid has a package of Apptainer, and it needs a newer C library than a stable release has. So sid is listed apart
+# from the machine's own APT sources, and the packages are unpacked into a prefix of their own. The two executables use
+# that prefix's loader and libraries. Nothing of sid is installed on the machine.
 . "$(dirname "$0")/common.sh"
 
 home=$PREFIX/apptainer
@@ -19,7 +19,7 @@ mirror=$(debian_mirror)
 [ -n "$mirror" ] || die "no Debian mirror is configured in APT: install apptainer or singularity by hand, then run again."
 
 say "unpacking Apptainer from Debian sid into $home"
-# Of one name, so that what a killed set-up has left goes with the next.
+# The name is always the same, so the next set-up removes what a killed one has left.
 work=$PREFIX/.apptainer.new
 rm -rf "$work"
 trap 'rm -rf "$work"' EXIT
@@ -32,7 +32,7 @@ apt-get "${sid[@]}" update || die "Debian sid's package list could not be fetche
     || die "Apptainer could not be downloaded from Debian sid: install it by hand, then run again."
 for package in "$work"/*.deb; do dpkg -x "$package" "$work/tree"; done
 
-# Built aside and moved into place, so that a kill leaves no half of it. Interpreter and library paths already name that place.
+# Built aside and moved into place, so that a kill leaves no half of it. The executables already name the final place.
 new=$home.new
 rm -rf "$new"
 mkdir -p "$PREFIX"
@@ -49,7 +49,7 @@ ln -s ../etc ../var "$new/lib/"
 
 set_option() { sed -i "s|^#\? *$1 *=.*|$1 = $2|" "$new/etc/apptainer/apptainer.conf"; }
 if [ ! -d /run/systemd/system ]; then set_option "systemd cgroups" no; fi
-# The full set can only be granted where this process has it itself.
+# The full set of capabilities can only be granted if this process has it itself.
 last=$(cat /proc/sys/kernel/cap_last_cap)
 full=$(printf '%x' $(((1 << (last + 1)) - 1)))
 if [ "$(awk '/^CapEff/ {print $2}' /proc/self/status | sed 's/^0*//')" != "$full" ]; then set_option "root default capabilities" no; fi

@@ -3,7 +3,7 @@ set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
 PROJECT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
-# What set-up builds outside the project lives here, so that every clone on a machine shares it.
+# Folder for everything that set-up builds outside the project, so that all clones on a machine share it.
 PREFIX="${PLIMSOLL_PREFIX:-/opt/plimsoll}"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -11,8 +11,8 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 have() { [ -x "$(command -v "$1" 2>/dev/null)" ]; }
 is_root() { [ "$(id -u)" -eq 0 ]; }
 
-# alone SCRIPT... : runs this script again with a lock that one set-up of the machine has at a time, and ends with it. What it starts
-# does not get hold of the lock: an engine would have it for ever.
+# alone SCRIPT... : runs this script again with a lock that only one set-up of the machine has at a time, and ends with
+# it. The programs that it starts do not inherit the lock, because an engine would keep it for ever.
 alone() {
     [ -z "${PLIMSOLL_ALONE:-}" ] || return 0
     mkdir -p "$PREFIX"
@@ -22,8 +22,9 @@ alone() {
 # Waits for another package manager instead of failing at its lock.
 apt_get() { apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >/dev/null; }
 
-# By what a package is known to be here, however it was installed: one of these programs or files, where it is not a program of the
-# package's name. Of one with nothing dpkg is asked: a program of that name may be a dynamic one, and a module is none.
+# Programs or files, one of which shows that a package is installed, however it was. Other packages have a program of
+# their own name. For an empty entry dpkg decides: a program of that name may be a dynamic one, and a module is no
+# program.
 declare -A signs=(
     [busybox-static]=""
     [ca-certificates]="/etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem"
@@ -46,7 +47,7 @@ declare -A signs=(
     [virtiofsd]="/usr/libexec/virtiofsd /usr/lib/qemu/virtiofsd"
     [xz-utils]=xz
 )
-# Where programs are that nobody calls by name.
+# Folders of programs that users do not call by name.
 HELPERS="${HELPERS:-/usr/sbin:/sbin:/usr/libexec/podman:/usr/local/libexec/podman:/usr/lib/podman:/usr/local/lib/podman}"
 
 there() {
@@ -57,8 +58,8 @@ there() {
     [ -z "${signs[$1]-$1}" ] && dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
 }
 
-# need_packages WHY PACKAGE... : installs the missing ones, or says what to install by hand. Of `a|b` one is enough, and `a` is
-# what is installed.
+# need_packages WHY PACKAGE... : installs the missing packages, or says what to install by hand. For `a|b` one of them
+# is enough, and `a` is installed if both are missing.
 need_packages() {
     local why=$1 wanted package missing=()
     shift
@@ -76,14 +77,14 @@ need_packages() {
         || die "$why needs the packages ${missing[*]}, which could not be installed: run 'apt-get install ${missing[*]}' to see why."
 }
 
-# The first Debian mirror that this machine's own APT sources name.
+# Prints the first Debian mirror that this machine's own APT sources name.
 debian_mirror() {
     apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI)' 2>/dev/null \
         | awk '$1 == "Debian" && $2 == "main" {print $3; exit}'
 }
 
-# find_uv PYTHON : sets `uv` to the one on the PATH, or to the project's own, which that Python fetches as it is locked. It trusts
-# whom the machine trusts, as pip and apt do: a network may have an authority of its own.
+# find_uv PYTHON : sets `uv` to the one on the PATH, or to the project's own, which that Python fetches in the locked
+# version. uv trusts the authorities that the machine trusts, as pip and apt do: a network may have its own.
 find_uv() {
     ! there ca-certificates || export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"
     uv=$(command -v uv || true)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The devices that containers of users other than root need, open to everybody as udev makes them: without it they are root's alone.
+# Opens the devices that containers of users other than root need to all users, as udev does. Without udev only root may
+# open them.
 . "$(dirname "$0")/common.sh"
 
 is_root || exit 0

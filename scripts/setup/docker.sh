@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A Docker engine that answers: the one that runs, or Debian's, started with or without systemd.
+# Provides a Docker engine that answers: the one that runs, or Debian's, started with or without systemd.
 . "$(dirname "$0")/common.sh"
 
-# One that hangs takes every question and answers none (s).
+# Time that an engine has for an answer (s): one that hangs takes every request and answers none.
 answers=10
-# Without its containerd it answers, and starts no container.
+# Without its containerd an engine answers, but starts no container.
 engine_answers() {
     have docker || return 1
     case "$(timeout "$answers" docker version --format '{{range .Server.Components}}{{.Name}} {{end}}' 2>/dev/null)" in
@@ -12,22 +12,22 @@ engine_answers() {
         *) return 1 ;;
     esac
 }
-# Podman's client under Docker's name (the package podman-docker), or its service behind Docker's client. Docker's package would
-# take that package's place.
+# `docker` may be Podman's client (the package podman-docker), or Docker's client with Podman's service. Docker's
+# package would replace podman-docker.
 if have docker; then
     case "$(timeout "$answers" docker --version 2>&1; timeout "$answers" docker version --format '{{.Server.Components}}' 2>&1)" in
         *[Pp]odman*) die "this \`docker\` is Podman: use the runtime podman, or podman-rootless without root (make without RUNTIMES='docker docker-ptrace', make with RUNTIMES=podman)." ;;
     esac
 fi
 if engine_answers; then
-    # What is in its containers would look like others' (environments/docker.py).
+    # Processes in its containers would look like others' (environments/docker.py).
     case "$(timeout "$answers" docker info --format '{{.SecurityOptions}}')" in
         *name=rootless*) die "Docker runs here without root, which is not measured: use root's engine, as a user of the group docker, or Podman, which can measure without root." ;;
     esac
     exit 0
 fi
 
-# Who may ask an engine may have to wait until its containerd is back.
+# A user who may use an engine may have to wait until its containerd is back.
 if ! is_root; then
     end=$((SECONDS + answers * 2))
     while [ "$SECONDS" -lt "$end" ] && have docker && timeout "$answers" docker version >/dev/null 2>&1; do
@@ -49,7 +49,7 @@ say "starting the Docker engine"
 if [ -d /run/systemd/system ]; then
     timeout 60 systemctl start docker || die "the Docker engine did not start: see 'systemctl status docker', then run again."
 else
-    # A dead engine's pid files keep the next one from starting. What was killed and nobody has waited for still has its name.
+    # A dead engine's pid files keep the next one from starting. A zombie still has the engine's name.
     pidfile=/var/run/docker.pid
     runs() { grep -qsE '^Name:.(dockerd|containerd)$' "/proc/$1/status" && ! grep -qs '^State:.Z' "/proc/$1/status"; }
     for file in "$pidfile" /var/run/docker/containerd/containerd.pid; do

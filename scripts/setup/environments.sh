@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# What the runtimes need that are measured, and nothing else: Debian's packages, and steps such as docker.sh. packages.py says
-# what each of them needs. With "all", every runtime.
-# One that is optional and cannot be had is listed with its reason by the workflow, and its tests are skipped. One that is
-# required is a question to whoever runs this.
+# Installs what the measured runtimes need, and nothing else: Debian's packages, and steps such as docker.sh.
+# packages.py says what each of them needs. With "all", it does so for every runtime. The workflow lists an optional
+# runtime that is unavailable with its reason, and its tests are skipped. If a required one is unavailable, the user has
+# to decide.
 . "$(dirname "$0")/common.sh"
 
-# What each step came to: several runtimes need the same, and its reason is said once.
+# Result of each step: several runtimes need the same step, and its reason is printed once.
 declare -A outcome
 take() {
     if [ -z "${outcome[$1]:-}" ]; then
-        # What a step may read is not the list of the loop below.
+        # A step must not read the list of the loop below.
         if bash "$PROJECT/scripts/setup/$1" </dev/null; then outcome[$1]=done; else outcome[$1]=failed; fi
     fi
     [ "${outcome[$1]}" = done ]
@@ -17,7 +17,7 @@ take() {
 get() {
     local name=$1 steps=$2 step
     shift 2
-    # Set-up of one runtime ends where a package is missing, and that of the others goes on.
+    # If a package is missing, set-up ends for this runtime and goes on for the others.
     [ $# -eq 0 ] || (need_packages "The runtime $name" "$@") || return 1
     for step in ${steps//[-,]/ }; do take "$step" || return 1; done
 }

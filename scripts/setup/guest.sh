@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A Debian kernel for virtual machines to boot, with its modules. With "nodes" also what the tests' guest with two memory nodes
-# needs (tests/guest); where it cannot be had that test is skipped with the reason.
+# Fetches a Debian kernel for virtual machines, with its modules. With "nodes" it also installs what the tests' guest
+# with two memory nodes needs (tests/guest). Where that is unavailable, the test is skipped with the reason.
 . "$(dirname "$0")/common.sh"
 
 folder="$PREFIX/guest"
 if [ "$(uname -m)" != x86_64 ] || ! is_root || ! have apt-get; then exit 0; fi
 alone "$0" "$@"
 packages=(qemu-system-x86 busybox-static cpio xz-utils)
-# From Debian 13 on it is a package of its own.
+# From Debian 13 on virtiofsd is a package of its own.
 if [ "${1:-}" = nodes ] && apt-cache show virtiofsd >/dev/null 2>&1; then packages+=(virtiofsd); fi
 need_packages "A virtual machine" "${packages[@]}"
 [ -f "$folder/boot/vmlinuz" ] && exit 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The locked Python environment: .venv/ in the project's root, exactly requirements.lock.
+# Makes the locked Python environment: .venv/ in the project's root, exactly requirements.lock.
 . "$(dirname "$0")/common.sh"
 cd "$PROJECT"
 
@@ -11,7 +11,7 @@ stamp=.venv/.plimsoll-lock
 wanted=$(cat requirements.lock pyproject.toml | sha256sum | cut -d' ' -f1)
 is_made() { [ -x .venv/bin/snakemake ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; }
 is_made && exit 0
-# Two that were started at once would clear each other's away. Where a file system has no locks there is nothing to wait for.
+# Two set-ups that were started at once would remove each other's environment. A file system without locks cannot prevent that.
 mkdir -p .cache
 exec 8>>.cache/python.lock
 if ! flock --nonblock 8; then
@@ -32,7 +32,7 @@ fi
 find_uv "$python"
 
 say "creating the locked Python environment in .venv"
-# Without the stamp an earlier set-up was killed half-way: from scratch, out of uv's cache.
+# Without the stamp, an earlier set-up was killed half-way: start from scratch, out of uv's cache.
 if ! [ -f "$stamp" ]; then "$uv" venv -q --clear --python "$python" .venv; fi
 rm -f "$stamp"
 # Compiled here, in parallel: where Python may not write beside the libraries, every job would compile them again.
@@ -40,8 +40,8 @@ rm -f "$stamp"
     || die "the locked Python environment could not be installed: check the network, then run again."
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation --editable .
 .venv/bin/python -m compileall -q scripts/plimsoll
-# The wheel's programs name a library for PCI devices, which many machines lack and which is never called here. They look for their
-# own library in a folder of /tmp that any user could make. The copies do neither.
+# The wheel's programs name a library for PCI devices, which many machines lack and which is never called here. They
+# look for their own library in a folder of /tmp that any user could make. The copies do neither.
 mkdir -p .venv/lib/hwloc
 wheel=$(.venv/bin/python -c 'import pathlib, cmeel; print(pathlib.Path(cmeel.__file__).parents[1] / "cmeel.prefix")')
 for file in bin/lstopo-no-graphics lib/libhwloc.so.15; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Snakemake's plugin for Slurm, for rules/cluster.smk: into .venv on a login node, or into a FOLDER for Python's path.
-# It is no part of set-up, because a Snakemake that has it does not start where neither squeue nor sacct is.
+# Installs Snakemake's plugin for Slurm, for rules/cluster.smk: into .venv on a login node, or into a FOLDER for
+# Python's path. It is no part of set-up, because a Snakemake that has it does not start where neither squeue nor sacct
+# is.
 . "$(dirname "$0")/common.sh"
 cd "$PROJECT"
 

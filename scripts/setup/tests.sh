@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# What only the tests need: a client for ssh, and a server that is no service of the machine (tests/containers/another.py); a Python
-# that other users may run too; and Slurm, whose daemons a test starts and ends (tests/cluster/slurm.py). Where Slurm cannot be had
-# its tests are skipped.
+# Installs what only the tests need: an ssh client, and an ssh server that is no service of the machine
+# (tests/containers/another.py). It also installs a Python that other users may run too, and Slurm, whose daemons a test
+# starts and ends (tests/cluster/slurm.py). Where Slurm is unavailable its tests are skipped.
 . "$(dirname "$0")/common.sh"
 
 is_root || exit 0
 alone "$0"
 need_packages "A test" dropbear-bin openssh-client python3 python3-venv
 
-# None of the daemons becomes a service of the machine: not now, and not when it is started next. A set-up that was killed has left it.
+# None of the daemons becomes a service of the machine, neither now nor at its next start. A killed set-up may have left
+# this file.
 policy=${PLIMSOLL_POLICY:-/usr/sbin/policy-rc.d} ours='# of Plimsoll, while it installs Slurm'
 if grep -qsxF "$ours" "$policy"; then rm -f "$policy"; fi
 
@@ -24,5 +25,5 @@ if [ ${#lacking[@]} -gt 0 ]; then
     (need_packages "A test" "${slurm[@]}") || { say "the tests of Slurm will be skipped"; exit 0; }
     if have systemctl; then systemctl --quiet disable "${lacking[@]}" 2>/dev/null || true; fi
 fi
-# Beside .venv, which other tests run without it.
+# The plugin is put beside .venv, because other tests run .venv without it.
 bash "$PROJECT/scripts/setup/slurm.sh" "$PROJECT/.cache/slurm" || say "the tests of Slurm will be skipped"

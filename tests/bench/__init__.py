@@ -1,1 +1,1 @@
-"""Figures about the workflow's own cost. They are printed, never asserted: run them on a quiet machine with `make bench`."""
+"""Benchmarks of the workflow's own cost, printed and never asserted: run them on a quiet machine with `make bench`."""

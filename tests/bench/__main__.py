@@ -1,4 +1,4 @@
-"""Run every bench and print its figures; the long ones, and those that write to docs/, only by name."""
+"""Run every short bench and print its numbers. Long benches, and those that write to docs/, run only by name."""
 
 import sys
 

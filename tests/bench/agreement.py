@@ -1,7 +1,7 @@
-"""A measurement through the workflow against the same command typed by hand, interleaved; the ratio and its interval.
+"""A measurement by the workflow compared with the same command typed by hand, interleaved: the ratio and its interval.
 
-By hand means: the command line of the record, in a shell, with containers started and removed by `docker run` and `docker rm`
-as one would type them, and none of the workflow's code between.
+By hand means: a shell runs the command line of the record. `docker run` and `docker rm` start and remove containers, as
+a person would type them. None of the workflow's code is between.
 """
 
 import json
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def measured(folder: Path, made: dict, image: dict, path: str, source: str) -> tuple[list[float], list[float]]:
-    """Values through the workflow and by hand, taken in turn."""
+    """Return (values by the workflow, values by hand), taken in turn."""
     (folder / "plan.json").write_text(json.dumps(made))
     (folder / "image.json").write_text(json.dumps(image))
     through, by_hand = [], []
@@ -62,7 +62,7 @@ def measured(folder: Path, made: dict, image: dict, path: str, source: str) -> t
 
 
 def typed(folder: Path, made: dict, image: dict, path: str, source: str) -> float:
-    """One run as a person would do it: a shell, docker run, mpirun, docker rm."""
+    """Make one run as a person would (a shell, docker run, mpirun, docker rm), and return its value."""
     (folder / "ranks").mkdir(parents=True)
     cell = made["cells"][path]
     benchmark = workloads.find(made["benchmark"])

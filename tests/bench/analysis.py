@@ -1,4 +1,4 @@
-"""Statistics and verdicts of a hundred thousand observations: how long they take."""
+"""Time for statistics and verdicts of a hundred thousand observations."""
 
 import time
 
@@ -20,7 +20,7 @@ OBSERVATIONS = 100_000
 
 
 def main() -> None:
-    """Print the seconds that the tests, the verdicts and the look at the machine's behaviour take."""
+    """Print the seconds that the tests, the verdicts and the description of the machine's behaviour take."""
     loaded = studies.load("liu2020", designs.known())
     config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
     made = planner.make(loaded, studies.profile("paper"), host_of(2, 18), {**config, "profile": "paper"}, {})
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def pretended(made: dict, loaded: dict) -> pd.DataFrame:
-    """Random observations of every cell of a plan, as many repetitions as it takes."""
+    """Return random observations of every cell of a plan, with enough repetitions for OBSERVATIONS rows."""
     random = np.random.default_rng(1)
     keys = [
         {

@@ -1,5 +1,7 @@
-"""Creation times of our code against `docker run` typed by hand, in turns of random order; by hand also with each thing more
-that ours have, one at a time and all together."""
+"""Creation times of our code compared with `docker run` typed by hand, in turn and in random order.
+
+By hand, each option that our containers have is also added, one at a time and all together.
+"""
 
 import shlex
 import subprocess
@@ -18,9 +20,10 @@ from tests.bench.runs import Runner
 ROUNDS = 20
 NUMBERS = (1, 4)
 PLAIN, ALL, OURS = "plain", "all of these", "ours"
-# What each container by hand is called, before its number.
+# Name of each container by hand, before its number.
 NAME = "plimsoll-bench-"
-# Starts containers at once and waits for all; it fails if one does, with that one's status. NUMBER is the container's.
+# Starts containers at once and waits for all. If one fails, it fails with that one's status. NUMBER is the number of
+# the container.
 AT_ONCE = """
 started=()
 for number in $(seq {number}); do {one} >/dev/null & started+=($!); done
@@ -37,15 +40,17 @@ class Arm:
         self.options, self.program = options, program
 
     def command(self, tag: str, number: int) -> str:
-        """The script that creates so many containers."""
+        """Return the script that creates `number` containers."""
         words = ["docker", "run", "--name", f"{NAME}NUMBER", *self.options, tag, *self.program]
         return AT_ONCE.format(number=number, one=shlex.join(words).replace("NUMBER", "$number"))
 
 
 def arms(program: list[str], folder: Path) -> dict[str, Arm]:
-    """The ways to type it, by what each adds to a name, by which it is removed: an init process, a label, a folder of the host,
-    the network of runs, a cgroup of a run's own, and the loop around the program, whose log goes into the container. The last
-    one has all."""
+    """Return the ways to type `docker run`, by what each adds. Every container has a name, by which it is removed.
+
+    The ways add an init process, a label, a folder of the host, the network of runs, a run's own cgroup, or the loop
+    around the program. The loop's log goes into the container. The last way adds all.
+    """
     docker = environments.find("docker")
     docker.network.set_up()
     added = {
@@ -66,8 +71,11 @@ def arms(program: list[str], folder: Path) -> dict[str, Arm]:
 
 
 def by_hand(arm: Arm, tag: str, number: int) -> float:
-    """Seconds that a shell takes for containers which it starts at once, and waits for; CalledProcessError if one failed."""
-    # As with ours, nobody else measures meanwhile.
+    """Return the seconds that a shell takes for containers that it starts at once and waits for.
+
+    Raise CalledProcessError if one failed.
+    """
+    # As with our code, nothing else may measure at the same time.
     with machine_lock.held(lambda holder: None):
         try:
             begun = time.monotonic()
@@ -94,7 +102,7 @@ def main(rounds: int = ROUNDS) -> None:
 
 
 def _round(runner: Runner, cell: str, number: int, ways: dict[str, Arm], random: np.random.Generator) -> dict[str, float]:
-    """Seconds by each way and by our code, in random order; our code again until a run of it counts."""
+    """Return the seconds by each way and by our code, in random order. Our code is repeated until a run of it counts."""
     seconds = {}
     for which in random.permutation([*ways, OURS]):
         while which not in seconds:

@@ -1,4 +1,4 @@
-"""What each instrument costs: every metric of a cell with and without it, in turns, in pairs of random order."""
+"""Cost of each instrument: every metric of a cell with and without it, in turn, in pairs of random order."""
 
 import tempfile
 from pathlib import Path
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _show_calls(cell: str, records: list[dict]) -> None:
-    """The share of the section that its calls would take at CALL seconds per call, which the noise of the metrics hides."""
+    """Print the share of a section that its calls take at CALL seconds per call. The noise of the metrics hides it."""
     shares = []
     for record in records:
         calls = record["values"]["mpi_calls/all"] / len(record["ranks"])

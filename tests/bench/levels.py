@@ -1,8 +1,10 @@
-"""Where the variance of the references is, by metric and level, and the iterations of a run that follow. Measures nothing.
+"""Variance of the references by metric and level, and the iterations of a run that follow. Measures nothing.
 
-How often comparisons differ from one session to the next by more than their blocks make one expect is told too (A/A).
+It also prints how often comparisons differ from one session to the next by more than their blocks make one expect
+(A/A).
 
-All sessions of an archive count. The costs of an iteration and of a run beside its iterations are those of the reference.
+All sessions of an archive count. The time of an iteration, and the time of a run besides its iterations, are those of
+the reference.
 """
 
 import zipfile
@@ -76,7 +78,8 @@ def observations(study: Study) -> pd.DataFrame:
 def iterations(study: Study) -> Iterator[dict]:
     """Yield for each benchmark of pairs how many iterations a run should have, by metric.
 
-    The variances are those of cells of pairs: of values in a run, and of a run's mean in its block, without what all share.
+    The variances are those of cells of pairs: of values in a run, and of a run's mean in its block. What all runs share
+    is left out.
     """
     table = observations(study)
     pairs = table[table["case"] != "1"]
@@ -96,8 +99,10 @@ def iterations(study: Study) -> Iterator[dict]:
 
 
 def enough(found: list[dict]) -> dict[str, int]:
-    """Return how many iterations suffice, by benchmark: for the metric that takes most. A metric that does not vary between
-    runs takes as many as there is time for, and has no say."""
+    """Return how many iterations suffice, by benchmark: for the metric that takes most.
+
+    A metric that does not vary between runs would take as many as there is time for, and is ignored.
+    """
     limited = [row for row in found if row["iterations"] < levels.UNLIMITED]
     return {row["benchmark"]: row["iterations"] for row in sorted(limited, key=lambda row: row["iterations"])}
 

@@ -1,4 +1,4 @@
-"""What it costs to look whether somebody stops the programs of a run, by their number; twenty looks each."""
+"""Cost of checking whether programs of a run were stopped, by their number; twenty looks each."""
 
 import statistics
 import subprocess
@@ -49,7 +49,7 @@ def _ways(programs: list[subprocess.Popen], mounted: dict[str, Path]):
 
 
 def _look(stops: watch.Stops) -> float:
-    """Processor time (s) that a look takes, in the median."""
+    """Return the median processor time of a look (s)."""
     taken = []
     for _ in range(LOOKS):
         stops._next = 0.0

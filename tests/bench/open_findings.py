@@ -1,9 +1,9 @@
-"""What keeps findings open: the noise of each that the reference measurements leave inconclusive, and the time that it takes.
+"""Claims that the reference measurements leave inconclusive: the noise of each, and the time that deciding it takes.
 
-One row per finding in docs/calibration/open.csv: how many cells, and of one of them at most how many blocks, a power of 80 %
-takes, by the rules of the second stage; and how many hours these take by what runs took in the reference. A likeness is taken
-to be exact, and a difference to be as large as the claim's margin, or half of what the paper prints. No number: more than are
-ever bought, or the noise is not known. Measures nothing.
+docs/calibration/open.csv has one row per claim. It has the number of cells, and the largest number of blocks of one of
+them, for a power of 80 % by the rules of the second stage. The hours follow from what runs took in the reference. A
+likeness is taken to be exact, and a difference to be as large as the claim's margin, or half of what the paper prints.
+Without a number, more blocks are needed than are ever bought, or the noise is not known. Measures nothing.
 """
 
 import pandas as pd
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def of_study(name: str) -> pd.DataFrame:
-    """One row per open finding of a study."""
+    """Return one row per inconclusive claim of a study."""
     study = studies.load(name, designs.known())
     other = hours.reference(study, plan_of(study))
     measured = costs.of(other.plan, other.runs)

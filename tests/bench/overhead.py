@@ -1,10 +1,11 @@
-"""What a run costs beyond creating containers and the benchmark itself, beside ReFrame's cost of running `echo`.
+"""Cost of a run beyond creating containers and the benchmark itself, beside ReFrame's cost of running `echo`.
 
-Ours: a figure's runs through Snakemake, one repetition, on the ci profile. A run's wall time is what passes from the end of
-the run before it to its own end; from it are taken what the record says of deploying, running and removing. The remainder is
-our cost: Snakemake, our start-up, the look at the machine's idleness, reading and writing.
+Ours: a figure's runs through Snakemake, one repetition, on the ci profile. A run's wall time is the time from the end
+of the previous run to its own end. What the record says of deploying, running and removing is subtracted. The remainder
+is our cost: Snakemake, our start-up, the check that the machine is idle, reading and writing.
 
-ReFrame: a check that runs `echo`, N times in one session, less nothing; installed into a folder of its own from PyPI.
+ReFrame: a check that runs `echo`, in a session with one and in a session with N, so that the start-up cancels. It is
+installed into its own folder from PyPI.
 """
 
 import itertools
@@ -39,14 +40,14 @@ class Echo(rfm.RunOnlyRegressionTest):
 
 
 def main() -> None:
-    """Print both, and ours broken down."""
+    """Print both costs, and the parts of ours."""
     ours()
     start_up()
     reframe()
 
 
 def ours() -> None:
-    """Break a figure's runs down into their parts."""
+    """Print the parts of the time of a figure's runs."""
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder))
         target = "results/liu2020/figures/fig06.pdf"
@@ -81,7 +82,7 @@ def ours() -> None:
 
 
 def start_up() -> None:
-    """The interpreter and our modules alone."""
+    """Print the time to start the interpreter with our modules alone."""
     times = []
     for _ in range(20):
         begun = time.perf_counter()
@@ -91,7 +92,7 @@ def start_up() -> None:
 
 
 def reframe(count: int = 30) -> None:
-    """ReFrame's cost of running an `echo`, from two sessions of different length, so that its start-up cancels."""
+    """Print ReFrame's cost of running an `echo`, from two sessions of different length, so that its start-up cancels."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
         installed = subprocess.run([f"{folder}/venv/bin/pip", "-q", "install", REFRAME])

@@ -1,7 +1,7 @@
-"""Runs that adaptive repetition needs for a precision, against a fixed number for all cells.
+"""Runs that adaptive repetition needs for a precision, compared with a fixed number for all cells.
 
-The spread of every cell is the measured one of results/reference/liu2020: runs are drawn, with replacement, from the cell's own
-logarithms, each less their mean and stretched for the degree of freedom that the mean took.
+The spread of every cell is the one measured in results/reference/liu2020. Runs are drawn, with replacement, from the
+cell's own logarithms. Their mean is subtracted, and they are stretched for the degree of freedom that the mean took.
 """
 
 import numpy as np

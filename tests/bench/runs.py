@@ -29,7 +29,8 @@ class Runner:
         (folder / "image.json").write_text(json.dumps(self.image))
 
     def planned(self, **may: bool) -> dict:
-        """The study's plan for this machine; `may` is what this user, or another one, may do (plimsoll.host.inventory)."""
+        """Return the study's plan for this machine. `may` is what this user, or another one, may do
+        (plimsoll.host.inventory)."""
         config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
         host = {**inventory.here(), **may}
         return planner.make(self.study, studies.profile(self.profile), host, {**config, "profile": self.profile}, {})
@@ -40,7 +41,7 @@ class Runner:
         (self.folder / "plan.json").write_text(json.dumps(self.plan))
 
     def measured(self, cell: str, environment: Environment | None = None) -> dict | None:
-        """Values of one run, None if it is not valid; `environment` starts it in place of the cell's."""
+        """Return the values of one run, or None if it is not valid. `environment` starts it in place of the cell's runtime."""
         self.number += 1
         target = self.folder / f"{self.number}.json"
         with mock.patch("plimsoll.environments.find", (lambda name: environment) if environment else environments.find):
@@ -49,11 +50,12 @@ class Runner:
         return found.get("values") if found["status"] == status.VALID else None
 
     def run(self, cell: str, environment: Environment | None = None) -> dict[str, float] | None:
-        """The mean of each metric over one run's observations, None if it is not valid; `environment` as in `measured`."""
+        """Return the mean of each metric over one run's observations, or None if it is not valid; `environment` as in
+        `measured`."""
         self.measured(cell, environment)
         return self.values(self.last) if self.last["status"] == status.VALID else None
 
     def values(self, record: dict) -> dict[str, float]:
-        """The mean of each metric over a record's observations."""
+        """Return the mean of each metric over a record's observations."""
         rows = self.study.design.readings.observations(self.study, record["cell"], record)
         return pd.DataFrame(rows).groupby("metric", sort=False)["value"].mean().to_dict()

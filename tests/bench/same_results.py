@@ -1,9 +1,10 @@
-"""Whether this checkout makes of another one's records what that one made of them: byte for byte, file by file.
+"""Check that this checkout makes the same results from another checkout's records, byte for byte, file by file.
 
-`python -m tests.bench.same_results OLD [SETTING...]`: OLD is a checkout in which the workflow has run to its end, the settings
-are those that it was run with (`profile=ci studies=all`). Its records are copied beside a copy of this checkout, where the
-workflow runs anew. If it would measure anything, the records are not valid any more, and nothing is compared. Exit status 1 if
-something differs. Columns that were added are named and left out of the comparison.
+`python -m tests.bench.same_results OLD [SETTING...]`: OLD is a checkout in which the workflow has run to its end. The
+settings are the ones with which it was run (`profile=ci studies=all`). Its records are copied into a copy of this
+checkout, where the workflow runs again. If it would measure anything, the records are not valid any more, and nothing
+is compared. The exit status is 1 if something differs. Columns that were added are named and left out of the
+comparison.
 """
 
 import re
@@ -18,14 +19,14 @@ import pandas as pd
 from tests.project import Project
 
 COMPARED = ("observations.csv", "runs.csv", "comparisons.csv", "answer.csv", "claims.json", "tables/*.csv", "figures/*.csv")
-# Made of a look at running containers, and not of records: identities of containers and networks are in it.
+# Made from running containers and not from records: it has identities of containers and networks.
 LOOKED_AT = ("liu2020/tables/table05.csv",)
-# What a run leaves, and what measuring starts from; everything else is made from these.
+# What runs leave, and what measuring starts from. Everything else is made from these.
 MEASURED = ("*/runs", "images")
 
 
 def main(arguments: list[str]) -> int:
-    """Print one line per file that differs, and how many are the same."""
+    """Print one line per file that differs, and how many are the same. Return 1 if something differs or cannot be compared."""
     old, settings = Path(arguments[0]).resolve(), tuple(arguments[1:])
     with tempfile.TemporaryDirectory() as folder:
         new = Project(Path(folder))
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
             for path in (old / "results").glob(pattern):
                 shutil.copytree(path, new.folder / "results" / path.relative_to(old / "results"), dirs_exist_ok=True)
         for profile in (new.folder / "config/profiles").glob("*.yaml"):
-            # What did not count is not tried again: the same records are compared.
+            # Runs that do not count are not tried again, so the same records are compared.
             profile.write_text(re.sub(r"^starts: .*$", "starts: 1", profile.read_text(), flags=re.MULTILINE))
         planned = new.jobs("all", config=settings)
         if "measure" in planned:
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def compare(old: Path, new: Path) -> int:
-    """Compare the results of two folders; 1 if something differs."""
+    """Compare the results of two folders. Return 1 if something differs, else 0."""
     studies = sorted(path.parent.name for path in old.glob("*/plan.json"))
     same, different = 0, []
     for path in sorted(path for study in studies for pattern in COMPARED for path in (old / study).glob(pattern)):
@@ -67,7 +68,7 @@ def compare(old: Path, new: Path) -> int:
 
 
 def _differs(old: Path, new: Path) -> str:
-    """How two files differ; empty if the second only has more columns."""
+    """Return how two files differ; "" if the second one only has more columns."""
     if old.suffix != ".csv":
         return "differs"
     before, after = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (old, new))

@@ -1,8 +1,9 @@
-"""What hours buy of a study: both stages of a given time on its reference measurements, drawn again run by run.
+"""What hours of measuring decide of a study: both stages, on runs that are drawn from its reference measurements.
 
-A drawn run of a cell is one of the reference's runs of it, with its deviation from their mean as large as five runs leave it to
-be. No neighbour disturbs it. What is true of the drawn study is therefore what the reference estimates: the numbers say what
-hours would settle on a machine like that of the reference, and not what is so. Measures nothing.
+A drawn run of a cell is one of the reference's runs of it. Its deviation from their mean is stretched, because the mean
+of five runs makes it too small. No neighbour disturbs it. What is true of the drawn study is therefore what the
+reference estimates. The numbers say what hours would decide on a machine like that of the reference, and not what is
+true. Measures nothing.
 """
 
 import math
@@ -23,7 +24,7 @@ from tests.conftest import PROJECT, small
 STUDIES = ("jha2021", "jha2018", "liu2020")
 HOURS = (0.15, 0.67, 1.0, 2.0)
 DRAWS = 2
-# From the end of a run to the start of the next one.
+# Time from the end of a run to the start of the next one (s).
 BETWEEN = 0.16
 
 
@@ -38,7 +39,7 @@ class Drawn:
         self.runs = dict(iter(_by_cell(runs.assign(attempts=1), plan)))
 
     def measured(self, blocks: dict[str, int]) -> hours.Judged:
-        """What is judged when there are so many blocks of each cell."""
+        """Return what is judged with so many blocks of each cell."""
         observed, made = [], []
         for path, number in blocks.items():
             runs = self.runs[path].sort_values("repetition")
@@ -61,7 +62,7 @@ def _by_cell(table: pd.DataFrame, plan: Plan):
 
 
 def _spread_out(of_cell: pd.DataFrame) -> pd.DataFrame:
-    """Observations of a cell whose runs deviate from their mean by as much as new ones would."""
+    """Return the observations of a cell, stretched so that its runs deviate from their mean as much as new ones would."""
     number = of_cell["repetition"].nunique()
     wider = math.sqrt(number / max(1, number - 1))
     logs = np.log(of_cell["value"].clip(lower=1e-9))
@@ -80,13 +81,13 @@ def _planned(plan: Plan, blocks: dict[str, int]) -> Plan:
 
 
 def plan_of(study: Study) -> Plan:
-    """The study's plan for the host of the reference, with the baseline once in a block, as it was measured."""
+    """Return the study's plan for the host of the reference, with the baseline once in a block, as it was measured."""
     config = {**yaml.safe_load((PROJECT / "config/config.yaml").read_text()), "profile": "quick"}
     return planner.make(study, {**studies.profile("quick"), "baseline": "once"}, small(), config, {})
 
 
 def main() -> None:
-    """Print what the times buy."""
+    """Print what each number of hours decides."""
     for name in STUDIES:
         study = studies.load(name, designs.known())
         plan = plan_of(study)

@@ -1,10 +1,10 @@
-"""What it takes to start: a dry run of a large study beside a bare workflow of as many jobs, and a start with nothing to do.
+"""Time of a start: a dry run of a large study beside a bare workflow of as many jobs, and a start with nothing to do.
 
-The bare workflow has one rule whose jobs write one file each, and `all` that wants them: what Snakemake itself needs. Both are
-dry runs, in turn, so that drift of the machine hits both.
+The bare workflow shows what Snakemake itself needs: one rule whose jobs write one file each, and `all` that wants them.
+Both are dry runs, in turn, so that drift of the machine affects both.
 
-`python -m tests.bench starting` prints them; `python -m tests.bench.starting FOLDER [SETTING...]` prints how long a start with
-nothing to do takes, in a checkout in which the workflow has run to its end with these settings.
+`python -m tests.bench starting` prints them. `python -m tests.bench.starting FOLDER [SETTING...]` prints how long a
+start with nothing to do takes. FOLDER is a checkout in which the workflow has run to its end with these settings.
 """
 
 import os
@@ -30,7 +30,7 @@ ROUNDS = 3
 
 
 def main() -> None:
-    """Print both, and their ratio."""
+    """Print the times of both dry runs, and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder))
         jobs = project.jobs("all", config=SETTINGS)["measure"]

@@ -1,7 +1,7 @@
-"""Whether a section that is measured in one launch with the others comes to the same value as in a launch of its own.
+"""Check that a section has the same value in one launch with the others as in a launch of its own.
 
-Both in turn, on bare metal and in Docker: for each metric the ratio (together / alone) of geometric means with its 95 %
-interval (Welch's test on logarithms), and how long both took.
+Both are measured in turn, on bare metal and in Docker. For each metric the ratio (together / alone) of geometric means
+is printed with its 95 % interval (Welch's test on logarithms), and how long both took.
 """
 
 import math
@@ -54,7 +54,7 @@ def compare(runner: Runner, deployment: str) -> None:
 
 
 def measured(runner: Runner, cells: list[str], way: str) -> list[tuple[str, float]]:
-    """Each metric's value, from one launch of all cells or from one for each; no record of an earlier turn is kept."""
+    """Return each metric's value, from one launch of all cells or from one for each. Records of earlier turns are deleted."""
     folder, repetition = runner.folder, 1
     shutil.rmtree(folder / "runs", ignore_errors=True)
     launches = [cells] if way == "together" else [[cell] for cell in cells]
@@ -70,7 +70,7 @@ def measured(runner: Runner, cells: list[str], way: str) -> list[tuple[str, floa
 
 
 def deviation(values: list[float]) -> float:
-    """Standard deviation of logarithms."""
+    """Return the standard deviation of the logarithms."""
     logarithms = [math.log(value) for value in values]
     mean = sum(logarithms) / len(logarithms)
     return math.sqrt(sum((value - mean) ** 2 for value in logarithms) / (len(logarithms) - 1))

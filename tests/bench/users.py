@@ -1,8 +1,9 @@
-"""Whether a run of an ordinary user has the values of root's: both in turn, and the ratio with its 95 % interval.
+"""Check that runs of an ordinary user have the values of root's: both in turn, and the ratio with its 95 % interval.
 
-The user is made for it, is in the group docker, and runs the same image and plan. Root's Apptainer has privileges and mounts
-the image file, the user's has none and has the unpacked image, so that plain Singularity is compared as each gets it. A third
-arm is root's on the unpacked image: it shows which of the two a difference is from.
+The user is made for this, is in the group docker, and runs the same image and plan. Root's Apptainer has privileges and
+mounts the image file. The user's has none and has the unpacked image. So plain Singularity is compared as each of them
+gets it. In a third arm root has the unpacked image: it separates the effect of the image's form from that of the
+privileges.
 """
 
 import json
@@ -21,13 +22,13 @@ from tests.users.conftest import User
 
 ROUNDS = 10
 LEVELS = (("bare", "E1"), ("docker", "E1"), ("docker", "E2"), ("docker-ptrace", "E1"), ("singularity", "E2"))
-# Where ranks have places: a user binds them, and Docker's containers, by other means than root, but makes no cpusets.
+# Cells whose ranks have places. A user makes no cpusets, and binds ranks and Docker's containers in other ways than root.
 PLACED = (
     "exact/E1/bare/pin/default/standard/plain/fft",
     "exact/E2/docker/cpumem/default/standard/plain/fft",
     "over/O1/bare/cpumem/enabled/standard/plain/dgemm",
 )
-# A microservice with limits, and pairs: containers without limits of their own, and with.
+# Microservices with limits, and pairs: in containers without their own limits, and with them.
 COMPANY = ("1/linpack", "1/stream", "2/linpack+stream", "3b/linpack+stream")
 CELLS = {
     "liu2020": [
@@ -41,13 +42,13 @@ CELLS = {
     "jha2021": [f"{company}/docker/free" for company in COMPANY],
 }
 ROOT, USER, UNPACKED = "root", "user", "root, unpacked"
-# What is compared, one over the other.
+# Ratios that are printed: the first over the second.
 RATIOS = ((USER, ROOT), (UNPACKED, ROOT), (USER, UNPACKED))
 MEASURE = "from plimsoll import measure; import sys; sys.exit(measure.main(sys.argv[1:]))"
 
 
 class Unpacked(Singularity):
-    """Plain Singularity from the unpacked image, whoever starts it."""
+    """Plain Singularity from the unpacked image, for every user."""
 
     unpacked = True
 
@@ -71,8 +72,11 @@ def main(rounds: int = ROUNDS) -> None:
 
 
 def _measured(runner: Runner, cells: list[str], plan: dict, user: User, folder: Path, rounds: int) -> dict:
-    """The values of each cell and metric by who ran it: one of each in every round that all of its runs are valid in. The user
-    has a plan, which is in the folder."""
+    """Return the values of each cell and metric by who ran it: one of each per round in which all runs of the cell are
+    valid.
+
+    `plan` is the user's, and is also in `folder`.
+    """
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for number in range(1, rounds + 1):
         for cell in random.sample(cells, len(cells)):
@@ -101,7 +105,7 @@ def _show(values: dict) -> None:
 
 
 def _ratio(ours: list[float], theirs: list[float], named: str) -> str:
-    """The number of pairs, and the ratio of their values with its interval, in columns."""
+    """Return the number of pairs, and the ratio of their values with its interval, in columns."""
     if len(ours) < blocks.SMALLEST:
         return f"{len(ours):>3} {named:<24} too few valid runs"
     middle, low, high = np.exp(blocks.t_interval(np.log(ours) - np.log(theirs)))
@@ -109,7 +113,8 @@ def _ratio(ours: list[float], theirs: list[float], named: str) -> str:
 
 
 def _of_user(user: User, runner: Runner, folder: Path, cell: dict, number: int) -> dict[str, float] | None:
-    """Values of the cell's metrics from one run of the user's, in a folder of the user's with the plan."""
+    """Return the values of a cell's metrics from one run of the user, in a folder with the user's plan; None if it is
+    not valid."""
     path = cell["path"]
     record = folder / f"{path.replace('/', '-')}-{number}.json"
     words = [str(folder / "plan.json"), str(folder / "image.json"), path, "1", cell["fingerprint"], str(record)]

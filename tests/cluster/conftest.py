@@ -1,4 +1,5 @@
-"""Several hosts: a Slurm of its own, and a machine that ssh reaches. Both are this machine, which only one of them measures."""
+"""Fixtures for several hosts: a Slurm of its own, and a machine that ssh reaches. Both are this machine; one measures
+at a time."""
 
 import os
 import shutil
@@ -19,13 +20,13 @@ from tests.conftest import commands
 from tests.project import PLUGIN, Project, missing_plugin
 from tests.users.conftest import new_user  # noqa: F401
 
-# Those that the configuration has measured besides bare metal.
+# Runtimes that the configuration measures besides bare metal.
 RUNTIMES = ("docker", "docker-ptrace", "singularity", "singularity-instance", "singularity-cgroup")
 
 
 def settings(*runtimes: str, repetitions: int = 4) -> list[str]:
-    """Those of a host for the smallest thing that is measured and has verdicts: one section of HPC Challenge, on bare metal and
-    in these runtimes."""
+    """Return settings for the smallest study with verdicts: one section of HPC Challenge, on bare metal and in these
+    runtimes."""
     off = ", ".join(f"{name}: off" for name in RUNTIMES if name not in runtimes)
     return ["profile=ci", f"repetitions={repetitions}", f"runtimes={{{off}}}"]
 
@@ -40,23 +41,25 @@ def pytest_collection_modifyitems(items):
 
 
 class Cluster(Project):
-    """A copy of the project with a study that is small, and rules/cluster.smk in it, which `python` runs for whom the words
-    `become` say; root if there are none."""
+    """A copy of the project with a small study, in which `python` runs rules/cluster.smk.
+
+    The words of `become` choose the user who runs it; without words root does.
+    """
 
     def __init__(self, folder: Path, become: tuple[str, ...] = (), python: str = sys.executable):
         super().__init__(folder)
         self.become, self.python = become, python
         self.keep_experiment("granularity", "randomaccess")
-        # Which files are the project's, git says.
+        # Git says which files belong to the project.
         subprocess.run(["git", "init", "--quiet", folder], check=True)
 
     def configure(self, **given: object) -> None:
-        """What is measured where, in a file for --configfile."""
+        """Write a file for --configfile that says what is measured where."""
         content = {"settings": settings(), "targets": ["measurements", JUDGED], **given}
         (self.folder / "hosts.yaml").write_text(yaml.safe_dump(content))
 
     def start(self, *words: str, known: dict[str, str]) -> subprocess.Popen:
-        """rules/cluster.smk with more words, in the background."""
+        """Start rules/cluster.smk with more words, in the background."""
         command = [self.python, "-m", "snakemake", "--snakefile", "rules/cluster.smk", "--configfile", "hosts.yaml", *words]
         return subprocess.Popen(
             [*self.become, *command],
@@ -69,7 +72,7 @@ class Cluster(Project):
         )
 
     def submit(self, *words: str, known: dict[str, str], seconds: float = 1500) -> tuple[int, str]:
-        """The same, to its end: its exit status, and what it said."""
+        """Run rules/cluster.smk with more words, and return (exit status, output)."""
         process = self.start(*words, known=known)
         try:
             said, _ = process.communicate(timeout=seconds)
@@ -79,25 +82,25 @@ class Cluster(Project):
         return process.returncode, said
 
     def records(self, host: str) -> dict[str, int]:
-        """The records of a host, with when each was written."""
+        """Return the records of a host, with the time at which each was written (ns)."""
         folder = self.folder / "hosts" / host
         return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.glob("results/*/runs/**/*.json")}
 
     def log(self, host: str) -> str:
-        """What a host said."""
+        """Return the log of a host."""
         path = self.folder / f"hosts/{host}/measuring.log"
         return path.read_text() if path.exists() else "nothing"
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Cluster:
-    """Made of its own for each file of tests."""
+    """A new cluster for each file of tests."""
     return Cluster(tmp_path_factory.mktemp("cluster"))
 
 
 @pytest.fixture(scope="module")
 def known():
-    """The environment of a Slurm's commands, and of a Snakemake with the plugin for it."""
+    """Environment variables for Slurm's commands, and for a Snakemake with the plugin for Slurm."""
     if reason := slurm.missing() or missing_plugin():
         pytest.skip(reason)
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
@@ -109,7 +112,7 @@ def known():
 
 
 def left_behind() -> list[str]:
-    """What a measurement would leave on this machine: processes of a run, its folders, containers, cgroups, and its mark."""
+    """Return what measurements left on this machine: processes of a run, its folders, containers, cgroups, and its mark."""
     folders = [str(path) for path in lock.TEMPORARY.glob("*")]
     marks = [str(path) for number, path in machine_lock.marks().items() if number == os.geteuid()]
     groups = [str(path) for root in {*cgroup.mounts().values()} for path in (root / LABEL).glob("*/")]
@@ -117,7 +120,7 @@ def left_behind() -> list[str]:
 
 
 def containers() -> list[str]:
-    """The project's containers that are there."""
+    """Return the numbers of the project's existing containers."""
     command = ["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]
     engine = shutil.which("docker") and subprocess.run(command, capture_output=True, text=True)
     return engine.stdout.split() if engine and engine.returncode == 0 else []

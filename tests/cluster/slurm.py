@@ -1,6 +1,6 @@
-"""A Slurm of its own, of two nodes that are this machine both: munge, slurmctld and two slurmd, of Debian's packages.
+"""A Slurm for tests, whose two nodes are both this machine: munge, slurmctld and two slurmd of Debian's packages.
 
-Debian's Slurm takes several slurmd on a machine. None of these is a service of the machine, and all end with the test.
+Debian's Slurm allows several slurmd on a machine. None of these is a service of the machine, and all end with the test.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from tests.faults.processes import below
 
 NODES = ("n1", "n2")
 CPUS, MEMORY = os.cpu_count(), 2000
-# What a node does at the end of each job, until a test has it do something else (`at_each_end`).
+# Script that a node runs at the end of each job, until a test replaces it (`at_each_end`).
 NOTHING = "#!/bin/sh\n"
-# When a job is cancelled, what does not end by itself is killed so much later (s).
+# Time after which the processes of a cancelled job are killed if they have not ended (s).
 KILL_WAIT = 25
 PROGRAMS = ("munged", "mungekey", "slurmctld", "slurmd", "sbatch", "srun", "sinfo", "squeue", "scancel", "scontrol")
 PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
@@ -57,12 +57,12 @@ MpiDefault=none
 NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports}] CPUs={cpus} RealMemory={memory} State=UNKNOWN
 PartitionName=p Nodes=n[1-2] Default=YES MaxTime=INFINITE OverSubscribe=EXCLUSIVE State=UP
 """
-# Of the two versions of the kernel's cgroups.
+# Configuration for the two versions of the kernel's cgroups.
 OF_CGROUPS = {1: "CgroupPlugin=cgroup/v1\n", 2: "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"}
 
 
 def missing() -> str | None:
-    """Why there cannot be one; None if there can."""
+    """Return why there can be no Slurm here; None if there can be one."""
     if os.geteuid():
         return "Slurm's daemons need root"
     lacking = [program for program in PROGRAMS if not shutil.which(program, path=PLACES)]
@@ -71,7 +71,10 @@ def missing() -> str | None:
 
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[dict[str, str]]:
-    """The environment of its commands, while it is there. `folder` is root's, short, and open to all on the way to it."""
+    """Run a Slurm, and yield the environment variables of its commands.
+
+    `folder` has a short path and belongs to root. All users may enter it and the folders above it.
+    """
     host = socket.gethostname().partition(".")[0]
     version = cgroup.version(cgroup.mounts())
     folder.chmod(0o755)
@@ -84,7 +87,7 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
     at_each_end(folder, NOTHING)
     (folder / "cgroup.conf").write_text(OF_CGROUPS[2 if str(version).startswith("2") else 1])
     known = {**os.environ, "PATH": f"{folder}/bin:{PLACES}", "SLURM_CONF": str(folder / "slurm.conf")}
-    # Snakemake's plugin deletes this variable in a job, where Slurm has its configuration at the usual place.
+    # Snakemake's plugin deletes SLURM_CONF in a job, because Slurm usually has its configuration at the usual place.
     (folder / "bin").mkdir()
     (folder / "bin/srun").write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
     (folder / "bin/srun").chmod(0o755)
@@ -105,7 +108,7 @@ def running(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def at_each_end(folder: Path, script: str) -> None:
-    """Have the nodes run this script of sh, as root, at the end of each job."""
+    """Let the nodes run this shell script, as root, at the end of each job."""
     new = folder / "epilog.new"
     new.write_text(script)
     new.chmod(0o755)
@@ -113,7 +116,7 @@ def at_each_end(folder: Path, script: str) -> None:
 
 
 def _free_ports(number: int) -> list[int]:
-    """Ports that nobody listens on."""
+    """Return ports on which no program listens."""
     with contextlib.ExitStack() as opened:
         sockets = [opened.enter_context(socket.socket()) for _ in range(number)]
         for one in sockets:
@@ -149,7 +152,7 @@ def _states(known: dict[str, str]) -> list[str]:
 
 
 def jobs(known: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """State and node of each job that is not over, by its number."""
+    """Return the state and the node of each job that is not over, by its number."""
     done = subprocess.run(
         ["squeue", "--noheader", "--format", "%i %t %N"], env=known, capture_output=True, text=True, check=True
     )
@@ -158,14 +161,14 @@ def jobs(known: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def processes(job: str) -> list[int]:
-    """The processes below those that Slurm started for a job, without Slurm's own."""
+    """Return the processes of a job, without Slurm's own."""
     found = subprocess.run(["pgrep", "--full", rf"^slurmstepd: \[{job}\."], capture_output=True, text=True)
     slurm_s = {int(number) for number in found.stdout.split()}
     return [one.number for one in below(slurm_s) if one.number not in slurm_s]
 
 
 def wait_until_over(known: dict[str, str], seconds: float = 60) -> None:
-    """Until no job is left, completing ones included."""
+    """Wait until no job is left, completing ones included."""
     end = time.monotonic() + seconds
     while jobs(known):
         assert time.monotonic() < end, jobs(known)
@@ -173,8 +176,10 @@ def wait_until_over(known: dict[str, str], seconds: float = 60) -> None:
 
 
 def _end_jobs(known: dict[str, str]) -> None:
-    """Cancel all jobs, and kill what is left of them: without a cgroup for each job, as clusters have, Slurm loses sight of a
-    process whose parent was killed before it."""
+    """Cancel all jobs, and kill what is left of them.
+
+    Clusters have a cgroup for each job. Without one, Slurm loses sight of a process whose parent was killed before it.
+    """
     with contextlib.suppress(AssertionError, subprocess.CalledProcessError):
         for job in jobs(known):
             subprocess.run(["scancel", "--full", "--signal=KILL", job], env=known, capture_output=True)

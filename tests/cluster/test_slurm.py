@@ -1,4 +1,4 @@
-"""Two nodes of a real Slurm: one job each, which goes on where the first stopped and leaves nothing behind when it dies."""
+"""Two nodes of a real Slurm, one job each: a job goes on where the first one stopped, and leaves nothing when it is killed."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from tests.cluster import slurm
 from tests.cluster.conftest import JUDGED, Cluster, containers, left_behind, settings
 from tests.project import PLUGIN, PROJECT
 
-# Slurm without a database knows of a job's end by squeue alone. Both nodes are this machine, so they take turns.
+# Without a database, Slurm shows the end of a job only by squeue. Both nodes are this machine, so they take turns.
 BY_SLURM = (
     *("--profile", "profiles/slurm", "--jobs", "1"),
     *("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2"),
@@ -34,7 +34,7 @@ def as_usual(cluster) -> None:
 
 @pytest.fixture(scope="module")
 def measured(cluster, known):
-    """Both nodes, measured by one submission."""
+    """Measure both nodes by one submission, and return its output."""
     as_usual(cluster)
     code, said = cluster.submit(*BY_SLURM, known=known)
     assert code == 0, (said, *map(cluster.log, slurm.NODES))
@@ -56,7 +56,7 @@ def test_each_host_is_one_job_that_has_its_whole_node(cluster, known, measured):
 
 
 def test_the_job_s_environment_is_not_the_measurement_s(cluster, known, measured):
-    """Every command line and every rank's own report: no launcher or slot of Slurm's."""
+    """No command line and no rank's own report has a launcher or a slot of Slurm."""
     for node in slurm.NODES:
         for path in (cluster.folder / f"hosts/{node}/results/liu2020/raw").rglob("*"):
             if path.is_file() and path.suffix in (".json", ".txt", ".log"):
@@ -67,7 +67,7 @@ def test_the_findings_of_the_hosts_stand_beside_each_other(cluster, measured):
     page = pages.check((cluster.folder / "hosts/findings.html").read_text(), cluster.folder / "hosts")
     heads = [head.get_text() for head in page.find(id="liu2020").find_next("table").thead.find_all("th")]
     assert heads == ["finding", "the paper", "reference", *slurm.NODES]
-    # Cell by cell they are compared too, and the page leads there.
+    # The hosts are also compared cell by cell, and the page leads there.
     (link,) = page.select('a[href^="compare/"]')
     assert (cluster.folder / "hosts" / link["href"]).is_file() and link["href"] == "compare/n1--n2/compare.html"
     assert set(pd.read_csv(cluster.folder / "hosts/findings.csv")["host"]) == {"reference", *slurm.NODES}
@@ -80,8 +80,10 @@ def test_a_second_submission_has_nothing_to_do(cluster, known, measured):
 
 @pytest.fixture
 def measuring(cluster, known, measured):
-    """n1 is submitted again without most of its records, and has begun to measure: the records that stayed, and the number of
-    the job."""
+    """Submit n1 again without most of its records, and wait until it measures.
+
+    Return the records that stayed, and the number of the job.
+    """
     assert left_behind() == []
     (cluster.folder / "hosts/n1/done.json").unlink()
     there = sorted(cluster.records("n1"))
@@ -96,7 +98,7 @@ def measuring(cluster, known, measured):
             time.sleep(0.1)
         (job,) = slurm.jobs(known)
     finally:
-        # As if the login node had gone, so that it keeps nobody from the folder: Slurm's jobs do not end with it.
+        # As if the login node were gone, so that it does not hold the folder. Slurm's jobs do not end with it.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(submitted.pid, signal.SIGKILL)
         submitted.communicate()
@@ -104,14 +106,14 @@ def measuring(cluster, known, measured):
 
 
 def ends(cluster, known, left: bool = False) -> None:
-    """The job is over and has left nothing, or containers if `left`."""
+    """Wait until the job is over. Check that it left nothing, or containers if `left`."""
     slurm.wait_until_over(known)
     assert bool(containers()) == bool(left_behind()) == left
     assert not (cluster.folder / "hosts/n1/done.json").exists()
 
 
 def goes_on(cluster, known, kept: dict[str, int]) -> None:
-    """The next submission ends what was begun, and measures nothing again."""
+    """Check that the next submission completes what was begun, and measures nothing again."""
     there = cluster.records("n1")
     code, said = cluster.submit(*BY_SLURM, "hosts/n1/done.json", known=known)
     assert code == 0, (said, cluster.log("n1"))
@@ -130,7 +132,7 @@ def test_a_cancelled_job_leaves_nothing_behind_and_is_gone_on_with(cluster, know
 
 
 def test_a_killed_measurement_leaves_nothing_behind_and_is_gone_on_with(cluster, known, measuring):
-    """SIGKILL for what measures, as by the kernel for want of memory: what is left of the job sweeps after it."""
+    """The measuring processes get SIGKILL, as from the kernel for lack of memory. The rest of the job sweeps after them."""
     kept, _ = measuring
     mine = f"\0--directory\0{cluster.folder}/hosts/n1\0".encode()
     inner = [int(number) for number in os.listdir("/proc") if number.isdigit() and mine in command_of(number)]
@@ -143,8 +145,10 @@ def test_a_killed_measurement_leaves_nothing_behind_and_is_gone_on_with(cluster,
 
 @pytest.mark.parametrize("swept", [True, False], ids=["swept by Slurm", "swept by the next job"])
 def test_containers_of_a_job_that_was_killed_at_once_are_removed(cluster, known, measuring, swept):
-    """All processes of a job at once, which no part of it can clean up after: by the script that the docs have for Slurm's
-    Epilog, and otherwise by the next job."""
+    """All processes of a job are killed at once, so no part of it can clean up.
+
+    The containers are removed by the script that the docs have for Slurm's Epilog, and otherwise by the next job.
+    """
     kept, job = measuring
     place = Path(known["SLURM_CONF"]).parent
     if swept:
@@ -168,7 +172,7 @@ def test_containers_of_a_job_that_was_killed_at_once_are_removed(cluster, known,
 
 
 def test_a_job_whose_time_is_over_leaves_nothing_behind_and_is_gone_on_with(cluster, known, measured):
-    """It asks for four minutes, and is told to end two or three minutes before they are over."""
+    """The job requests four minutes, and Slurm signals it two or three minutes before they are over."""
     (cluster.folder / "hosts/n1/done.json").unlink()
     before = cluster.log("n1").count(ENDED)
     try:
@@ -187,8 +191,8 @@ def test_a_job_whose_time_is_over_leaves_nothing_behind_and_is_gone_on_with(clus
 
 @pytest.fixture
 def of_a_user(new_user, known):
-    """What a user of the group docker has in an empty home, with a Python environment of the user's own; and the environment of
-    the commands."""
+    """(cluster, environment variables) of a user of the group docker, with an empty home and the user's own Python
+    environment."""
     user = new_user("slurm", "docker", prepared=False)
     folder = user.home / "cluster"
     cluster = Cluster(folder, tuple(user.become), str(folder / ".venv/bin/python"))
@@ -210,7 +214,7 @@ def test_a_user_without_root_measures_by_a_job(of_a_user, cluster, measured):
     found = json.loads((user_s.folder / "hosts/n1/done.json").read_text())
     assert found["host"] == found["starts"][0]["node"] == "n1" and (user_s.folder / f"hosts/n1/{JUDGED}").exists()
     records = [json.loads((user_s.folder / "hosts/n1" / name).read_text()) for name in user_s.records("n1")]
-    # What root measured there, and more.
+    # The user has measured what root did, and more.
     assert set(user_s.records("n1")) > set(cluster.records("n1"))
     assert {one["status"] for one in records} == {"valid"}, [one["reason"] for one in records]
     assert {one["cell"]["runtime"] for one in records} == {"bare", "docker", "singularity"}
@@ -219,7 +223,7 @@ def test_a_user_without_root_measures_by_a_job(of_a_user, cluster, measured):
 
 
 def of_the_docs(folder: Path, place: Path) -> str:
-    """The Epilog that docs/hosts.md has, for the project in this folder and this Python; it keeps its own things in `place`."""
+    """Return the Epilog of docs/hosts.md for the project in `folder` and this Python. It keeps its own things in `place`."""
     (script,) = re.findall(
         r"```sh\n(#!/bin/sh\n# slurm.conf: Epilog=.*?)```", (PROJECT / "docs/hosts.md").read_text(), re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""A machine that ssh reaches: the project goes there, the results come back, and a broken connection is taken up again."""
+"""A machine that ssh reaches: the project goes there, the results come back, and a broken connection is made again."""
 
 import contextlib
 import hashlib
@@ -23,7 +23,7 @@ NAME, OTHER = "far", "farther"
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """The environment of an ssh that reaches it, and its folder there."""
+    """Environment variables with an `ssh` that reaches the other machine."""
     if os.geteuid():
         pytest.skip("a namespace of its own needs root")
     if reason := another.missing():
@@ -38,7 +38,7 @@ def known(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory) -> Path:
-    """Where both hosts have their folders, each with a Python that is set up already."""
+    """Folder that holds the folders of both hosts. Each has a Python environment that is set up already."""
     folder = tmp_path_factory.mktemp("there")
     stamp = b"".join((PROJECT / name).read_bytes() for name in ("requirements.lock", "pyproject.toml"))
     for host in (NAME, OTHER):
@@ -51,12 +51,12 @@ def there(tmp_path_factory) -> Path:
 
 
 def host(there: Path, name: str) -> dict[str, str]:
-    """A host of the configuration."""
+    """Return the configuration of a host."""
     return {"name": name, "ssh": another.NAME, "folder": str(there)}
 
 
 def measuring(cluster, known, runs: Path, count: int = 1):
-    """A caller whose host has so many records of runs by now."""
+    """Start a measurement, wait until the host has `count` records of runs, and return the caller's process."""
     process = cluster.start("--cores", "1", known=known)
     end = time.monotonic() + 600
     while len(list(runs.rglob("*.json"))) < count:
@@ -66,7 +66,7 @@ def measuring(cluster, known, runs: Path, count: int = 1):
 
 
 def sessions() -> list[int]:
-    """What holds the connections to the server there: its children, each of which is one connection."""
+    """Return the processes that hold connections to the server there: each of its children is one connection."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -92,7 +92,7 @@ def parent_of(number: int) -> int:
 
 @pytest.fixture
 def alone():
-    """The lock of this machine, which the other one is: it has a lock of its own."""
+    """Hold the lock of this machine. The other machine is the same one, but has a lock of its own."""
     with machine_lock.held(lambda holder: None):
         yield
 
@@ -112,7 +112,7 @@ def test_a_broken_connection_is_taken_up_again(cluster, known, there, alone):
     assert process.returncode == 0, (said, cluster.log(NAME))
     log = cluster.log(NAME)
     assert f"plimsoll: The connection to {NAME} broke. Trying again.\n" in log
-    # What was measured before is what is here, and nothing is left on the machine.
+    # Earlier records are unchanged, all records are here, and nothing is left on the machine.
     assert {path: path.stat().st_mtime_ns for path in first} == first
     assert set(cluster.records(NAME)) == {str(path.relative_to(there / NAME / "work")) for path in runs.rglob("*.json")}
     found = json.loads((cluster.folder / f"hosts/{NAME}/done.json").read_text())
@@ -142,7 +142,7 @@ def test_a_host_whose_caller_was_killed_ends_within_a_minute_and_is_gone_on_with
     while left_behind() or sessions():
         assert time.monotonic() - killed < 90, (left_behind(), sessions())
         time.sleep(0.5)
-    # It has heard nothing for a minute, or that the connection is gone, and then ended what it had begun.
+    # The host heard nothing for a minute, or noticed that the connection was gone. Then it ended what it had begun.
     kept = {path: path.stat().st_mtime_ns for path in runs.rglob("*.json")}
     more = 1 + max(int(path.stem) for path in kept)
     assert more < 40
@@ -154,7 +154,7 @@ def test_a_host_whose_caller_was_killed_ends_within_a_minute_and_is_gone_on_with
 
 
 def test_two_hosts_are_measured_by_one_call_and_stand_beside_each_other(cluster, known, there, alone):
-    """Both are one machine, which the lock gives to one of them at a time."""
+    """Both hosts are one machine, whose lock lets one of them measure at a time."""
     shutil.rmtree(cluster.folder / "hosts")
     for name in (NAME, OTHER):
         shutil.rmtree(there / name / "work", ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Another machine for tests of a second host: a namespace with a server for ssh, which a plan knows by name alone.
+"""A second machine for tests: a network namespace with an ssh server, which a plan knows only by its name.
 
-It has this machine's kernel and files. To the measuring code it is another machine: all goes by ssh, and back by its own route
-only to the host's address on the link between them.
+It has the kernel and the files of this machine. The measuring code reaches it only by ssh. Its only route back leads to
+the host's address on the link between them.
 """
 
 import contextlib
@@ -16,17 +16,18 @@ from plimsoll.environments.base import output
 from plimsoll.environments.networks import subnets
 
 NAME, NAMESPACE, NEAR = "another", "plimsoll-test", "plimsoll-test"
-# The link's subnet is the first of these that is free here: 10.FIRST.0.0.
+# The link's subnet is the first free one from 10.FIRST.0.0 on.
 FIRST, PORT = 213, 2022
-# The server looks for keys in root's own folder: it has another one there, a lock of its own, and its own engine if it has one.
+# The server looks for keys in root's .ssh, so another folder is mounted there. It gets its own locks, and its own
+# engine if there is one.
 SERVED = """
 mount --bind "$1" /root/.ssh && mount -t tmpfs -o mode=1777 none /run/lock || exit 1
 [ ! -S "$1/docker.sock" ] || mount --bind "$1/docker.sock" /run/docker.sock || exit 1
 exec nsenter --net="$2" dropbear -F -E -s -r "$1/host" -p "$3"
 """
-# An engine that makes no network: its containers are on the namespace's.
+# An engine that makes no network: its containers use the network of the namespace.
 ENGINE = "dockerd --bridge=none --iptables=false --ip6tables=false --log-level=error"
-# What Docker's client calls to reach an engine by ssh.
+# The `ssh` that Docker's client calls to reach an engine on the second machine.
 CLIENT = """#!/bin/sh
 exec {ssh} -F {folder}/config "$@"
 """
@@ -42,15 +43,17 @@ Host {name}
 
 
 def missing() -> str | None:
-    """Why there cannot be one; None if there can."""
+    """Return why there can be no second machine here; None if there can be one."""
     lacking = [program for program in ("dropbear", "dropbearkey", "ssh", "ssh-keygen") if not shutil.which(program)]
     return f"{lacking[0]} is not installed (scripts/setup/tests.sh)" if lacking else None
 
 
 @contextlib.contextmanager
 def another(folder: Path, engine: bool = False) -> Iterator[tuple[str, ...]]:
-    """The words of an ssh that reaches it by its NAME, while it is there; with an `engine`, Docker runs on it, and the folder
-    has an `ssh` for Docker's client."""
+    """Yield the words of an ssh command that reaches the machine by its NAME, and remove the machine at the end.
+
+    With `engine`, Docker runs on it, and the folder has an `ssh` for Docker's client.
+    """
     Path("/root/.ssh").mkdir(mode=0o700, exist_ok=True)
     output(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", str(folder / "key")])
     (folder / "authorized_keys").write_text((folder / "key.pub").read_text())
@@ -66,7 +69,7 @@ def another(folder: Path, engine: bool = False) -> Iterator[tuple[str, ...]]:
         output(["ip", "link", "add", NEAR, "type", "veth", "peer", "name", "eth0", "netns", NAMESPACE])
         output(["ip", "address", "add", f"{here}/30", "dev", NEAR])
         output(["ip", "link", "set", NEAR, "up"])
-        # What comes from another machine has its checksums, and is in packets.
+        # As from a real second machine: data comes in packets with checksums.
         output(["ethtool", "--offload", NEAR, "tx", "off"])
         output(["nsenter", f"--net=/run/netns/{NAMESPACE}", "ethtool", "--offload", "eth0", "tx", "off"])
         for words in (
@@ -82,10 +85,10 @@ def another(folder: Path, engine: bool = False) -> Iterator[tuple[str, ...]]:
 
 
 def take_away() -> None:
-    """Remove it with all that runs there, if it is there: a test that was killed leaves it."""
+    """Remove the machine with all its processes, if there is one: a killed test leaves it."""
     if not Path(f"/run/netns/{NAMESPACE}").exists():
         return
-    # A server that has not heard that its link was cut keeps the namespace.
+    # A server that has not noticed that its link was cut keeps the namespace alive.
     output(["sh", "-c", f"ip netns pids {NAMESPACE} | xargs --no-run-if-empty kill -9"])
     output(["ip", "netns", "delete", NAMESPACE])
     output(["sh", "-c", f"ip link delete {NEAR} || true"])

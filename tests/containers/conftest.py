@@ -1,4 +1,5 @@
-"""Real containers: the runtimes that work here, the image, and runs of a tiny HPC Challenge through the workflow's own code."""
+"""Fixtures for real containers: the working runtimes, the image, and runs of a tiny HPC Challenge by the workflow's own
+code."""
 
 import contextlib
 import copy
@@ -28,13 +29,13 @@ from plimsoll.planning import planner
 
 from tests.conftest import PROJECT, built, commands, unlike
 
-# What is left in the host's shared memory of ranks of ours that were killed, and of containers that several shared.
+# Leftovers in the host's shared memory: of killed ranks of ours, and of containers that several ranks shared.
 SEGMENTS = (f"vader_segment.{LABEL}-*", "sharens_instance_*")
 
 
-# For so long a program is stopped (s): longer than the time between two looks.
+# How long a program is stopped (s): longer than the time between two looks.
 STOPPED_SECONDS = 2.0
-# A shell's words that start something which stays, and then what follows.
+# Starts a background process that keeps running, and then executes the command that follows.
 LEAVES = ("/bin/sh", "-c", 'setsid sleep 3000 >/dev/null 2>&1 & exec "$@"', "sh")
 
 
@@ -46,7 +47,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def tmp_path(tmp_path: Path) -> Path:
-    """A folder as people have them: programs that are measured, and what starts them, split paths at these signs."""
+    """A folder with a name as users have: measured programs, and programs that start them, split paths at these characters."""
     folder = tmp_path / "études d'été, a:b; $c %d"
     folder.mkdir()
     return folder
@@ -61,7 +62,10 @@ def image() -> Image:
 
 @functools.cache
 def problem(name: str) -> str | None:
-    """Why a runtime does not work here. It is asked once: one that stops working under the tests is no reason to skip any."""
+    """Return why a runtime does not work here; None if it works.
+
+    Each runtime is checked once. If it stops working during the tests, no test is skipped for that.
+    """
     try:
         environments.find(name).check()
     except Unavailable as reason:
@@ -71,7 +75,7 @@ def problem(name: str) -> str | None:
 
 @pytest.fixture
 def working():
-    """Skips a test, with the reason, where one of its runtimes does not work."""
+    """Return a function that skips a test, with the reason, if one of the named runtimes does not work here."""
 
     def working(*names):
         for name in names:
@@ -88,14 +92,16 @@ def _here() -> dict:
 
 @pytest.fixture
 def here() -> dict:
-    """This machine. It is looked at once, as perf tries each counter."""
+    """Description of this machine. It is made only once, because perf tries each counter."""
     return copy.deepcopy(_here())
 
 
 @pytest.fixture(scope="session")
 def planned() -> bytes:
-    """liu2020's plan of the ci profile with all runtimes, without the cells that this machine cannot measure. It is pickled: it
-    is made once, and each test has one of its own."""
+    """Plan of liu2020 on the ci profile with all runtimes, without the cells that are unavailable here.
+
+    It is made once, and pickled so that each test has its own copy.
+    """
     config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
     every = {"profile": "ci", "runtimes": dict.fromkeys(environments.known(), "required")}
     plan = planner.make(built("liu2020"), studies.profile("ci"), _here(), {**config, **every}, {})
@@ -105,7 +111,7 @@ def planned() -> bytes:
 
 @pytest.fixture
 def workspace(tmp_path, image, planned):
-    """A study's results folder with the plan of the ci profile; `run` measures one run in it."""
+    """Results folder of liu2020 with the plan of the ci profile; `run` measures one run in it."""
 
     class Workspace:
         folder = tmp_path / "results/liu2020"
@@ -130,18 +136,19 @@ def workspace(tmp_path, image, planned):
 
 @pytest.fixture(scope="session")
 def others(swept) -> list[str]:
-    """Return what looks like leftovers and is others': nothing removes it."""
+    """Things that look like leftovers and belong to others: no sweep removes them."""
     with alone():
         return leftovers()
 
 
 @pytest.fixture(autouse=True)
 def nothing_left(others):
-    """After every test the machine is as it was: no container, instance, cgroup or process of ours."""
+    """Check after every test that the machine is as before: no container, instance, cgroup or process of ours is left."""
     home = own_group()
     yield
     if home:
-        # A measurement ends with its process; here the process goes on, and what it starts is not the run's.
+        # Normally a measurement ends with its process. Here the process goes on, and what it starts must not count as
+        # the run's.
         (home / "cgroup.procs").write_text(str(os.getpid()))
     assert lock.VARIABLE not in os.environ
     with alone():
@@ -149,7 +156,7 @@ def nothing_left(others):
 
 
 def in_the_run(name: str, act: Callable[[str], None]) -> threading.Thread:
-    """Does something once, half a second after there is a process of that name, which it is given."""
+    """Start a thread that calls `act` with a process name once, half a second after a process of that name is there."""
 
     def wait():
         end = time.monotonic() + 120
@@ -164,29 +171,29 @@ def in_the_run(name: str, act: Callable[[str], None]) -> threading.Thread:
 
 
 def called(name: str) -> list[int]:
-    """The processes of that name, others' too; on bare metal they are begun by the image's loader."""
+    """Return the numbers of all processes with a name, also those of others. On bare metal the image's loader starts them."""
     loaders = processes.named(["ld-linux-x86-64", "ld-linux-aarch64"[:15]])
     return [*processes.named([name]), *(number for number in loaders if processes.name(number) == name)]
 
 
-# What a record says of a container that somebody has paused.
+# Reason in a record whose container was paused.
 PAUSED = r"a container \(cgroup [0-9a-f]{12}\) was paused during the run"
 
 
 def stopped(name: str) -> str:
-    """The pattern of what a record says of a program of that name that somebody has stopped."""
+    """Return the pattern of the reason in a record whose program of this name was stopped."""
     return rf"{name} \(process \d+\) was stopped during the run"
 
 
 def stop(name: str) -> None:
-    """Stops a process of that name for a while; there is always one, or soon another one."""
+    """Stop one process of this name for STOPPED_SECONDS. Processes come and go, so wait up to 30 s for one."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         for number in called(name):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGSTOP)
                 time.sleep(0.05)
-                # One that has just ended is there, and does not stop.
+                # A process that has just ended is still listed, but does not stop.
                 if processes.stopped([number]):
                     time.sleep(STOPPED_SECONDS)
                     os.kill(number, signal.SIGCONT)
@@ -195,7 +202,7 @@ def stop(name: str) -> None:
 
 
 def pause(engine: str) -> Callable[[str], None]:
-    """Has an engine pause the second container of the run for a while."""
+    """Return a function that lets an engine pause the second container of the run for STOPPED_SECONDS."""
 
     def paused(name: str) -> None:
         container = container_of_the_run()
@@ -207,25 +214,26 @@ def pause(engine: str) -> Callable[[str], None]:
 
 
 def container_of_the_run() -> str:
-    """Name of the second container of the run that this process measures; of none, if it measures none."""
+    """Return the name of the second container of the run that this process measures, or a name that no container has."""
     return f"{LABEL}-{os.environ.get(lock.VARIABLE, 'none')}-c1"
 
 
 @contextlib.contextmanager
 def alone():
-    """With the machine's lock held nothing is there of another workflow's runs; nothing is swept."""
+    """Hold the machine's lock, so that nothing of another workflow's runs is there. Nothing is swept."""
     with machine_lock.held(lambda holder: None):
         yield
 
 
 def own_group() -> Path | None:
-    """The version 2 cgroup that this process is in."""
+    """Return the version 2 cgroup of this process; None without a file system for version 2."""
     root = cgroup.mounts().get("unified")
     return root and root / Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip().lstrip("/")
 
 
 def alike(method: str, *attributes: str) -> list:
-    """One environment of each kind: of those that have the same method and command, and attributes of the same class."""
+    """Return one runtime of each kind. Runtimes of a kind have the same method and command, and attributes of the same
+    classes."""
     kinds = {}
     for environment in environments.known().values():
         classes = [type(getattr(environment, name, None)) for name in attributes]
@@ -235,7 +243,7 @@ def alike(method: str, *attributes: str) -> list:
 
 def leftovers() -> list[str]:
     found = []
-    # Those of one engine list the same containers.
+    # Runtimes of one engine list the same containers.
     for environment in alike("left"):
         with contextlib.suppress(Unavailable):
             found += environment.left()
@@ -243,5 +251,5 @@ def leftovers() -> list[str]:
     if root and (root / LABEL).is_dir():
         found += [str(path) for path in (root / LABEL).iterdir() if path.is_dir()]
     found += [str(path) for name in SEGMENTS for path in Path("/dev/shm").glob(name)]
-    # In no order: the kernel and the engines have their own.
+    # Sorted, because the kernel and the engines list things in orders of their own.
     return sorted([*found, *(name for name in commands(lock.of_runs()) if "pytest" not in name)])

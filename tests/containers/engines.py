@@ -1,4 +1,4 @@
-"""A machine within this one whose Docker engine has settings of its own (daemon.json), and runs that are measured there."""
+"""A machine within this one whose Docker engine has its own settings (daemon.json), and runs that are measured there."""
 
 import contextlib
 import json
@@ -14,11 +14,11 @@ from plimsoll.measuring import record
 from tests.conftest import PROJECT
 from tests.workflow import machine
 
-# Whose numbers the engine gives to root of containers, where it maps users: lines for /etc/subuid and /etc/subgid.
+# User numbers that an engine which maps users gives to the root of its containers: a line for /etc/subuid and /etc/subgid.
 MAPPED = "daemon:200000:65536\n"
-# One that maps users looks for these lines; the files of the host are not changed.
+# An engine that maps users reads these lines. They are mounted, so the files of the host are not changed.
 MAP = "mount --bind {folder}/mapped /etc/subuid && mount --bind {folder}/mapped /etc/subgid"
-# Its first process waits for whatever it inherits, and must outlive this command.
+# The engine must outlive this command. The machine's first process waits for every process that it inherits.
 START = """
 setsid --fork dockerd --config-file {folder}/daemon.json >{folder}/engine.log 2>&1 </dev/null
 end=$((SECONDS + 60))
@@ -28,7 +28,7 @@ END = "kill $(cat /var/run/docker.pid) && while [ -e /var/run/docker.pid ]; do s
 
 
 class Machine(machine.Machine):
-    """`settings` is what its engine's daemon.json holds. `image` is there, by its digest."""
+    """A machine without a running engine; `engine` starts one with given settings."""
 
     def __init__(self, folder: Path):
         super().__init__(folder)
@@ -37,7 +37,7 @@ class Machine(machine.Machine):
 
     @contextlib.contextmanager
     def engine(self, image: Image, **settings: object) -> Iterator[None]:
-        """An engine with these settings, and an image."""
+        """Run an engine with these settings of daemon.json. It has the image, by its digest."""
         (self.folder / "daemon.json").write_text(json.dumps(settings))
         self.run("bash", "-c", START.format(folder=self.folder))
         try:
@@ -48,12 +48,12 @@ class Machine(machine.Machine):
             self.run("bash", "-c", END)
 
     def python(self, *words: str, seconds: float = 400) -> subprocess.CompletedProcess:
-        """This Python with the package of the project, to its end."""
+        """Run this Python with the project's package there, and wait for its end."""
         command = self.enter("env", f"PYTHONPATH={PROJECT / 'scripts'}", sys.executable, *words, folder=PROJECT)
         return subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
 
     def measure(self, folder: Path, image: Path, path: str) -> dict:
-        """The record of a run of the plan in a study's folder."""
+        """Measure a run of the plan in a study's folder, and return its record."""
         plan, target = folder / "plan.json", record.path_of(folder / "runs", path, 1)
         asked = json.loads(plan.read_text())["cells"][path]["fingerprint"]
         done = self.python("-m", "plimsoll.measure", str(plan), str(image), path, "1", asked, str(target))

@@ -1,4 +1,4 @@
-"""Cores and memory nodes are enforced by each runtime's own means, and every run checks them from inside."""
+"""Each runtime enforces cores and memory nodes in its own way, and every run checks them from inside."""
 
 import os
 import re
@@ -87,7 +87,7 @@ def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime)
 
 @pytest.mark.parametrize("runtime", ["bare", "singularity"])
 def test_pinned_ranks_have_their_core_where_no_cpuset_can_be_made(workspace, working, monkeypatch, runtime):
-    """Open MPI does not see the launcher's own binding, and numbers cores of all processors that a cgroup allows."""
+    """Open MPI ignores the launcher's own binding. It numbers the cores of all processors that a cgroup allows."""
     working(runtime)
 
     def refuse(*_):
@@ -103,7 +103,7 @@ def test_pinned_ranks_have_their_core_where_no_cpuset_can_be_made(workspace, wor
 def test_a_run_whose_ranks_were_not_where_the_design_says_does_not_count(workspace, working):
     working("docker")
     path = "uma/exact/E1/docker/any/default/standard/plain/fft"
-    # The design wants core 1, and nothing is done about it.
+    # The design wants core 1, but nothing restricts the ranks to it.
     found = workspace.run(path, places=[{"cpus": "1", "nodes": "0", "cores": [], "slots": []}], restricted=False)
     assert found["status"] == "invalid"
     assert "was allowed the processors 0-1, where the design has 1" in found["reason"]
@@ -145,7 +145,7 @@ def test_a_run_at_its_limit_is_kept_as_at_least_this_slow(workspace, working):
 
 
 def test_a_run_that_hangs_when_its_benchmark_has_ended_is_not_kept_as_a_slow_one(workspace, working, image, monkeypatch):
-    """Its output is whole, and it takes up processors to its limit."""
+    """The benchmark's output is complete, but a loop uses a processor until the run's limit."""
     working("bare")
     path = "uma/over/O1/bare/any/disabled/yielding/plain/randomaccess"
     usual = Job.command
@@ -185,13 +185,13 @@ def test_open_mpi_takes_our_rankfiles_and_refuses_broken_ones(image, tmp_path, t
 
 
 def launched(rootfs: Path, folder: Path) -> dict[str, str]:
-    """Variables of a launcher in a run's folder."""
+    """Return the environment variables of a launcher in a run's folder."""
     return {**variables.of_run(os.environ, folder), **launch.environment(rootfs)}
 
 
 @pytest.mark.parametrize("name", ["TWO_DIES", "PAIRS", "CLUSTERS", "HYBRID"])
 def test_open_mpi_binds_to_the_core_whose_number_we_say(image, tmp_path, name):
-    """The image's Open MPI on machines that are made up: it maps a rank to each core and tries to bind it there."""
+    """On made-up machines, the image's Open MPI maps a rank to a core and tries to bind it there."""
     rootfs, machine = Path(image["rootfs"]), getattr(machines, name).write(tmp_path / "machine")
     cores = {}
     for cpu in topology.discover(machine)["cpus"]:
@@ -203,7 +203,7 @@ def test_open_mpi_binds_to_the_core_whose_number_we_say(image, tmp_path, name):
         words = launch.options(tmp_path, {"hwloc_base_topo_file": file}, launch.placement(tmp_path, ["localhost"], [place], 1))
         command = launch.mpirun(rootfs, [*words, "-np", "1", "grep", "Cpus_allowed_list", "/proc/self/status"])
         done = subprocess.run(command, cwd=tmp_path, env=launched(rootfs, tmp_path), capture_output=True, text=True, timeout=60)
-        # It fails on a host that has no such processor, and says which it was.
+        # Binding fails on a host that has no such processor. The message names that processor.
         said = re.search(r'hwloc_set_cpubind returned "Error" for bitmap "(\S+)"', done.stdout + done.stderr)
         bound = said or re.search(r"Cpus_allowed_list:\s*(\S+)", done.stdout)
         assert cpulist.parse(bound[1]) == cores[number], done.stdout + done.stderr

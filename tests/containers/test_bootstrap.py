@@ -1,4 +1,4 @@
-"""A base from Debian's packages as they were at a moment, with a server in the place of Debian's archive of snapshots."""
+"""A base image of Debian's packages at a moment. A local server takes the place of Debian's archive of snapshots."""
 
 import http.server
 import shutil
@@ -14,7 +14,7 @@ BASE = f"bootstrap@{MOMENT}"
 
 @contextmanager
 def snapshots(there):
-    """A server whose folders of the moment are this machine's mirrors; with its address the paths that were asked for."""
+    """Yield (address, requested paths) of a server whose folders of MOMENT lead to this machine's mirrors."""
     asked = []
 
     class Answer(http.server.BaseHTTPRequestHandler):
@@ -52,7 +52,7 @@ def test_a_base_is_made_of_the_packages_of_a_moment(image, monkeypatch):
             told = client.asked("run", "--rm", "--network", "none", bootstrap.tag(BASE), "cat", "/etc/apt/sources.list")
         finally:
             client.asked("image", "rm", "--force", bootstrap.tag(BASE))
-        # Images on this base get their packages from there too.
+        # Images on this base install packages from the same snapshot.
         assert [line for line in told.splitlines() if line.startswith("deb ")] == bootstrap.sources(BASE)
     assert any(path.endswith(".deb") for path in asked)
     assert {path.split("/")[3] for path in asked} == {MOMENT}

@@ -18,16 +18,16 @@ from plimsoll.mpi.job import Job
 from plimsoll.workloads import hpcc
 
 PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
-# Optional levels, which the paper has not.
+# Optional levels that the paper does not have.
 NEIGHBOURS = ("docker-shared", "docker-shared-ptrace")
 SHARING = (*NEIGHBOURS, "docker-shared-daemon")
 UNPRIVILEGED = ("singularity-user", "singularity-sharens", "singularity-sharens-two-copies")
 UNPACKED = ("singularity-unpacked", *UNPRIVILEGED)
 ON_HOST = ("docker-shared-processes", "docker-host-network", "singularity-instance-host-network")
 CONTAINERS = (*PRINTED, "podman", *ON_HOST, *SHARING, *UNPACKED)
-# Those whose ranks in two containers are not neighbours to Open MPI.
+# Runtimes whose ranks in two containers are not neighbours to Open MPI.
 ISOLATED = {"docker", "singularity-instance", "podman", *ON_HOST, "docker-shared-daemon"}
-# Those whose containers have host names, and those whose ranks are in the host's cgroup.
+# Runtimes whose containers have host names, and runtimes whose ranks are in the host's cgroup.
 NAMED = ISOLATED | set(SHARING)
 UNGROUPED = {"singularity", *UNPACKED}
 FLAGS = Path("/proc/cpuinfo").read_text().split()
@@ -39,7 +39,7 @@ MEASURED: dict[str, dict] = {}
 
 @pytest.fixture
 def once(workspace):
-    """Gives the record of a cell, which is measured by the first test that asks for it."""
+    """Return a function that gives the record of a cell. The first test that needs the cell measures it."""
 
     def once(path: str) -> dict:
         if path not in MEASURED:
@@ -65,7 +65,7 @@ def test_several_containers_talk_as_their_networks_let_them(once, working, runti
     assert found["status"] == "valid", found["reason"]
     isolated = runtime in ISOLATED
     assert found["transport"]["carried_by"] == ("TCP" if isolated else "shared memory")
-    # The benchmark's own answer: TCP on one host takes some 4 to 10 us, shared memory a fraction of one.
+    # The benchmark's own latency: TCP on one host takes some 4 to 10 us, shared memory a fraction of one.
     assert (found["values"]["AvgPingPongLatency_usec"] > 2) == isolated
     assert (found["transport"]["network_bytes"] > 1e8) == isolated
 
@@ -85,7 +85,7 @@ def test_over_subscribed_groups_hold_the_ranks_that_table_4_gives_them(workspace
         assert len(groups) == 1
         return
     assert sorted(map(len, groups.values())) == [cell["ranks_per_container"]] * cell["containers"]
-    # Container by container: neighbouring ranks together.
+    # The order is container by container, so neighbouring ranks are together.
     assert all(max(ranks) - min(ranks) == len(ranks) - 1 for ranks in groups.values())
     if runtime in ISOLATED:
         assert found["transport"]["carried_by"] == "shared memory and TCP"
@@ -137,7 +137,7 @@ def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
 
 @pytest.mark.parametrize(("section", "rate"), [("dgemm", "EP_DGEMM_Gflops"), ("stream", "EP_STREAM_Triad_GBs")])
 def test_ranks_that_share_cores_do_no_more_than_the_cores_can(workspace, working, section, rate):
-    """HPCC's own mean of the ranks' rates may be more: ranks that share a core need not overlap."""
+    """HPCC's own mean of the ranks' rates may be higher, because ranks that share a core need not overlap."""
     working("bare")
     alone = [workspace.run(f"uma/exact/E1/bare/pin/default/standard/plain/{section}", number) for number in (1, 2, 3)]
     most = max(found["values"][rate] * len(found["ranks"]) for found in alone)
@@ -150,7 +150,7 @@ def test_ranks_that_share_cores_do_no_more_than_the_cores_can(workspace, working
 @pytest.mark.skipif("avx" not in FLAGS, reason="this processor has nothing that is wider than SSE")
 @pytest.mark.parametrize("path", ["E1/bare", "E2/docker", "E2/singularity"])
 def test_kernels_below_the_processor_stop_the_study_with_a_sentence(workspace, working, path):
-    """As where OpenBLAS does not know a processor: named kernels reach the ranks of every runtime."""
+    """This happens where OpenBLAS does not know a processor. The kernels named here reach the ranks of every runtime."""
     working(path.rpartition("/")[2])
     path = f"uma/exact/{path}/any/default/standard/plain/beff"
     (workspace.folder / "plan.json").write_text(json.dumps(workspace.plan))
@@ -172,7 +172,7 @@ def test_kernels_below_the_processor_stop_the_study_with_a_sentence(workspace, w
 
 @pytest.mark.skipif("avx" not in FLAGS, reason="this processor has nothing that is wider than SSE")
 def test_kernels_below_the_processor_are_seen_when_runtimes_are_tried(workspace, image, monkeypatch):
-    """Before anything is measured; it is no fault of the runtime."""
+    """The study stops before anything is measured, and the runtime is not blamed."""
     monkeypatch.setenv("PLIMSOLL_BLAS_KERNELS", "Prescott")
     with lock.machine(environments.known), pytest.raises(Lasting, match="Prescott kernels.*set PLIMSOLL_BLAS_KERNELS="):
         probing.trials({workspace.folder: workspace.plan}, image, "bare")
@@ -219,7 +219,7 @@ def test_docker_on_the_host_s_network_has_all_but_the_network_namespace(image, w
 
 
 def test_each_step_to_docker_takes_one_namespace(image, working):
-    """From containers that have a daemon of Open MPI each and share the rest to default Docker."""
+    """The steps lead to default Docker from containers that have an Open MPI daemon each and share all else."""
     steps = ("docker-shared-daemon", "docker-shared-processes", "docker-host-network", "docker")
     working(*steps)
     separate = [set(isolation.observe(environments.find(name), image)["separate_namespaces"]) for name in steps]
@@ -228,7 +228,7 @@ def test_each_step_to_docker_takes_one_namespace(image, working):
 
 
 def test_without_a_network_namespace_ranks_in_two_containers_still_do_not_share_memory(once, working):
-    """The paper's open question: Open MPI goes by the host name and by who started a rank, not by the network namespace."""
+    """The paper's open question: Open MPI decides by the host name and by who started a rank, not by the network namespace."""
     working("docker-host-network")
     found = once("uma/exact/E2/docker-host-network/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
@@ -260,7 +260,7 @@ def test_ranks_of_two_containers_that_share_ipc_share_memory_and_with_the_capabi
 
 
 def test_ranks_of_a_daemon_each_do_not_share_memory_although_they_could(once, working):
-    """It is how ranks are started that decides, and not the namespaces."""
+    """The way in which ranks are started decides, not the namespaces."""
     working("docker-shared-daemon")
     found = once("uma/exact/E2/docker-shared-daemon/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]
@@ -303,7 +303,7 @@ def test_the_image_of_plain_singularity_is_a_file_and_unpacked_it_is_a_folder(on
 
 
 def spaces_of(found: dict) -> dict[str, list[str]]:
-    """The namespaces of the ranks of a run, by kind."""
+    """Return the namespaces of a run's ranks, by kind."""
     return {kind: [rank["namespaces"][kind] for rank in found["ranks"]] for kind in found["ranks"][0]["namespaces"]}
 
 
@@ -337,7 +337,7 @@ def test_bare_metal_has_no_feature(image):
 
 
 def test_debian_s_hpcc_agrees_with_ours(workspace, working, image, tmp_path):
-    """The patch selects sections and changes no result: EP-DGEMM of Debian's own binary, run whole, is as fast."""
+    """The patch selects sections and changes no result: EP-DGEMM is as fast in Debian's own binary, which runs all sections."""
     working("bare")
     path = "uma/exact/E1/bare/any/default/standard/plain/dgemm"
     ours = workspace.run(path, parameters={**workspace.plan["cells"][path]["parameters"], "order": 1500})

@@ -1,4 +1,4 @@
-"""Engines with settings that are common elsewhere: second engines on a machine within this one, and Podman as `docker`."""
+"""Engines with settings that other sites have: second engines on a machine within this one, and Podman as `docker`."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.conftest import PROJECT
 from tests.containers import engines
 from tests.workflow import machine
 
-# A site's cgroup for all containers, its own limits of them, and logs that are read at one place.
+# Settings of a site: one cgroup for all containers, its own limits, and no logs in the engine.
 SITE = {
     "cgroup-parent": "/plimsoll-test/site/containers",
     "default-ulimits": {"nofile": {"Name": "nofile", "Soft": 1024, "Hard": 4096}},
@@ -26,7 +26,7 @@ SITE = {
     "icc": False,
 }
 MAPPED = {"userns-remap": engines.MAPPED.partition(":")[0]}
-# Prints by runtime what trying it has found.
+# Tries runtimes, and prints the results by name.
 TRIES = """
 import json, sys
 from plimsoll.environments import isolation
@@ -39,7 +39,7 @@ RUNTIMES = ("docker", "docker-host-network", "docker-shared")
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """A machine with an engine of its own."""
+    """A machine within this one that has its own engine."""
     if reason := machine.missing():
         pytest.skip(reason)
     host = engines.Machine(tmp_path_factory.mktemp("machine"))
@@ -51,14 +51,14 @@ def host(tmp_path_factory):
 
 
 def tried(host, workspace) -> dict[str, dict]:
-    """What trying some runtimes there has found, by name."""
+    """Try RUNTIMES there, and return the results by name."""
     done = host.python("-c", TRIES, str(workspace.image_path), *RUNTIMES)
     assert done.returncode == 0, (done.stdout, done.stderr)
     return json.loads(done.stdout)
 
 
 def measured(host, workspace, runtime: str) -> dict:
-    """The record of a run over two containers there, however busy this machine is."""
+    """Measure a run over two containers there, and return its record. The time limit is long, as this machine may be busy."""
     path = f"uma/exact/E2/{runtime}/any/default/standard/plain/beff"
     workspace.plan["limits"].update(attempts=1)
     workspace.plan["cells"][path]["time_limit_seconds"] = 300.0
@@ -67,7 +67,7 @@ def measured(host, workspace, runtime: str) -> dict:
 
 
 def is_its_own(found: dict) -> bool:
-    """Whether the time of a run's ranks was counted as the run's: they take some seconds, and the launcher 0.2."""
+    """Return whether the ranks' processor time counted as the run's. The ranks take some seconds, the launcher 0.2."""
     return found["noise"]["during"]["own_seconds"] > 1.0
 
 
@@ -87,7 +87,7 @@ def test_an_engine_with_a_site_s_settings_is_measured_like_any_other(host, works
 
 
 def test_what_a_killed_run_left_below_a_cgroup_parent_is_removed(host, workspace, image):
-    """With its shim killed, only a sweep removes a container's groups."""
+    """After a container's shim was killed, only a sweep removes the container's cgroups."""
     started = [
         "run",
         "--detach",
@@ -102,7 +102,7 @@ def test_what_a_killed_run_left_below_a_cgroup_parent_is_removed(host, workspace
     with host.engine(image, **SITE):
         identity = host.run("docker", *started).strip()
         assert len(groups_of(identity)) == len(cgroup.hierarchies())
-        # It has the identity of its container among its words.
+        # The shim has the identity of its container in its command line.
         host.run("pkill", "-KILL", "--full", f"^[^ ]*containerd-shim.*{identity}")
         sweeps = "from plimsoll import environments; environments.find('docker').sweep()"
         assert host.python("-c", sweeps).returncode == 0
@@ -114,7 +114,8 @@ def groups_of(identity: str) -> list[Path]:
 
 
 def test_a_container_that_is_no_process_of_this_host_is_refused(image, working, tmp_path, monkeypatch):
-    """As one of Docker Desktop's, or of an engine on another machine: here its group is not looked for where it is."""
+    """Docker Desktop has such containers, and so has an engine on another machine. Here the cgroup is looked for in a
+    wrong place."""
     working("docker")
     monkeypatch.setattr(cgroup, "mounts", lambda: {"unified": tmp_path})
     with pytest.raises(Unavailable, match="no cgroup of this host is that of its container .*on another machine"):
@@ -132,7 +133,7 @@ exec {podman} "$@"
 
 @pytest.fixture
 def podman_as_docker(working, tmp_path_factory, monkeypatch) -> Path:
-    """`docker` is Podman, on a PATH of the test's own: it is split at colons."""
+    """Make `docker` be Podman. Its folder is not the test's usual one, because PATH is split at colons."""
     working("podman")
     client = tmp_path_factory.mktemp("podman") / "bin/docker"
     client.parent.mkdir()
@@ -148,11 +149,11 @@ def test_podman_that_is_called_docker_is_named(podman_as_docker):
         with pytest.raises(Unavailable) as refused:
             environments.find(name).check()
         assert str(refused.value) == sentence
-    # Docker's engine is not started for it.
+    # Set-up does not start Docker's engine instead.
     assert not docker.is_ours()
     done = subprocess.run(["bash", str(PROJECT / "scripts/setup/docker.sh")], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith("setup: this `docker` is Podman: use the runtime podman")
-    # It builds images by its own name.
+    # Images are built by Podman under its own name.
     words = "from plimsoll.images import client; print(*client.command())"
     path = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
     assert subprocess.run([sys.executable, "-c", words], env=path, capture_output=True, text=True).stdout.startswith("podman ")
@@ -160,7 +161,7 @@ def test_podman_that_is_called_docker_is_named(podman_as_docker):
 
 def test_podman_s_service_behind_docker_s_client_is_named(working, tmp_path_factory, monkeypatch):
     working("docker", "podman")
-    # An address has no blanks.
+    # An address must have no blanks, so the test's usual folder cannot be used.
     tmp_path = tmp_path_factory.mktemp("podman")
     where = f"unix://{tmp_path}/podman.sock"
     service = subprocess.Popen(["podman", "system", "service", "--time", "0", where])

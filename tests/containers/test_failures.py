@@ -1,4 +1,4 @@
-"""What goes wrong leaves a record that says so, and nothing on the machine."""
+"""A failure leaves a record that says so, and nothing else on the machine."""
 
 import json
 import os
@@ -32,10 +32,10 @@ CONTAINERS = (
     *("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network"),
     *("singularity-instance-host-network", "docker-shared", "docker-shared-daemon", "singularity-user", "singularity-sharens"),
 )
-# One of each kind that is swept in its own way.
+# One runtime of each kind that is swept in its own way.
 SWEPT = ("bare", "docker", "podman", "singularity", "singularity-instance", "singularity-cgroup", "docker-shared-daemon")
 OF_EACH_KIND = ("bare", "docker", "podman", "singularity", "singularity-instance")
-# Those that start from the image's own form; the others run its unpacked files, as bare metal does.
+# Runtimes that start from the image's own form. The others run its unpacked files, as bare metal does.
 FROM_IMAGE = CONTAINERS[:-2]
 
 
@@ -49,7 +49,7 @@ def test_a_run_beyond_its_time_limit_is_ended_and_recorded(workspace, working, r
     assert found["status"] == "timeout"
     assert "longer than its limit of 1.5 s" in found["reason"]
     assert "values" not in found
-    # nothing_left() asserts that no rank spins on.
+    # The fixture nothing_left checks that no rank keeps running.
 
 
 def test_a_run_that_fails_leaves_its_words_and_every_attempt(workspace, working):
@@ -77,20 +77,20 @@ def test_containers_that_cannot_start_are_recorded(workspace, working):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Waits a second for what failed, not a minute."""
+    """Wait a second for a failed resource, not a minute."""
     monkeypatch.setattr(means, "WAIT_SECONDS", 1.0)
     monkeypatch.setattr(means, "LOOK_SECONDS", 0.2)
 
 
 def missing(image: dict, **changes) -> dict:
-    """Description of an image that is not there, nor a copy of it."""
+    """Return the description of an image that does not exist, nor any copy of it."""
     return {**image, "tag": "plimsoll/none:none", **changes}
 
 
 @pytest.mark.parametrize("runtime", usual(FROM_IMAGE, OF_EACH_KIND[1:]))
 def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, image, impatient, capfd, runtime):
     working(runtime)
-    # Engines find it by its digest, Apptainer by its file.
+    # Engines find an image by its digest, Apptainer by its file.
     engine = runtime.startswith(("docker", "podman"))
     gone = missing(image, **({"id": f"sha256:{64 * '0'}"} if engine else {"sif": "/nonexistent.sif"}))
     workspace.image_path.write_text(json.dumps(gone))
@@ -154,7 +154,7 @@ def test_a_container_that_is_killed_interrupts_its_run_and_the_run_is_made_again
 
 @pytest.fixture
 def full_disk(workspace):
-    """Raw output goes to a small disk that is full; returns what frees it."""
+    """Put the raw output on a small disk that is full, and yield a function that frees the disk."""
     raw = workspace.folder / "raw"
     raw.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(raw)], check=True)
@@ -182,7 +182,7 @@ def test_a_full_disk_is_waited_for_and_otherwise_no_measurement(workspace, worki
     before = set((workspace.folder / "raw").rglob("1-*"))
 
     def free():
-        # Not before the attempt has begun: it may wait for another workflow first.
+        # Free the disk only when the attempt has begun: it may wait for another workflow first.
         while set((workspace.folder / "raw").rglob("1-*")) == before:
             time.sleep(0.02)
         time.sleep(0.5)
@@ -251,7 +251,7 @@ def test_a_machine_that_is_not_idle_is_not_measured(workspace, working):
     assert found["reason"].startswith("the machine was not idle within") and f"process {neighbour.pid} of " in found["reason"]
 
 
-# After SIGTERM each runtime clears up by itself; after SIGKILL the next run sweeps, by kind of runtime.
+# After SIGTERM each runtime cleans up. After SIGKILL the next run sweeps, in one way per kind of runtime.
 KILLS = [(name, signal.SIGTERM) for name in ("bare", *CONTAINERS)] + [(name, signal.SIGKILL) for name in SWEPT]
 
 
@@ -280,7 +280,7 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
         str(target),
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    # While it runs; when it has ended, in a folder of the cell.
+    # Folder of the output while the run lasts; afterwards it is in a folder of the cell.
     raw = workspace.folder / "raw" / cell["launch"] / "1-1" / cell["part"]
     # Another workflow may have to end its run first.
     end = time.monotonic() + 120
@@ -293,7 +293,7 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
         process.communicate(timeout=30)
     assert process.returncode != 0
     assert not target.exists()
-    # After SIGKILL it is the next holder of the lock that sweeps; after SIGTERM there is nothing left to sweep.
+    # After SIGKILL the next holder of the lock sweeps; after SIGTERM there is nothing left to sweep.
     if with_signal == signal.SIGKILL:
         with lock.machine(environments.known):
             pass
@@ -303,7 +303,7 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
 
 
 def test_a_container_that_comes_up_after_its_start_was_given_up_is_removed(workspace, working, monkeypatch):
-    """As one does that an engine was starting when its containerd was killed."""
+    """This happens to a container that an engine was starting when its containerd was killed."""
     working("docker")
     workspace.plan["limits"]["attempts"] = 1
     started, removed = engine.all_of, Docker.remove
@@ -320,7 +320,7 @@ def test_a_container_that_comes_up_after_its_start_was_given_up_is_removed(works
     monkeypatch.setattr(Docker, "remove", not_there_yet)
     found = workspace.run("uma/exact/E2/docker/any/default/standard/plain/beff")
     assert found["status"] == "failed" and "connection reset by peer" in found["reason"]
-    # nothing_left() asserts that it is not there.
+    # The fixture nothing_left checks that the container is gone.
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root kills a shim, and removes its groups")
@@ -340,7 +340,8 @@ def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, im
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root ends a shim")
 def test_a_shim_that_nobody_ends_is_ended_when_its_container_is_removed(tmp_path):
-    """One whose containerd was killed while it started the container: here a program of that name, with such words."""
+    """This happens if containerd is killed while it starts the container. Here a program with the same name and words
+    replaces it."""
     identity, called = "0123456789abcdef" * 4, tmp_path / "containerd-shim"
     shutil.copy(shutil.which("bash"), called)
     shim, other = (subprocess.Popen([called, "-c", "sleep 20; :", "-id", one]) for one in (identity, "f" * 64))
@@ -389,7 +390,7 @@ def test_the_network_is_made_anew_if_it_is_gone_and_overlaps_nothing(workspace, 
 
 
 def of_the_network() -> list[str]:
-    """What instances have of Apptainer's network, and its rules of the firewall."""
+    """Return the files that instances have in Apptainer's network, and its firewall rules."""
     kept = [str(path) for folder in (cni.TAKEN / "bridge", cni.NOTES) for path in folder.glob("*[0-9]*") if folder.is_dir()]
     listed = [["iptables", "--wait", "--table", table, "--list-rules"] for table in ("nat", "filter")]
     rules = "\n".join(output(words) for words in listed).splitlines()
@@ -418,8 +419,10 @@ def test_instances_whose_supervisors_were_killed_leave_nothing_of_their_network(
 
 
 def instead(monkeypatch, words: str):
-    """Have a shell's words follow what is measured, in the first node and the run's folder; the exit code is that of the last
-    of them."""
+    """Let shell commands follow the measured program, in the first node and the run's folder.
+
+    The exit code is that of the last command.
+    """
     usual = Job.command
 
     def command(job, nodes, program):
@@ -437,7 +440,7 @@ def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_s
     found = workspace.run(f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "invalid"
     assert re.fullmatch(r"it ended before what it had started: sleep \(process \d+\) went on", found["reason"])
-    # Who adopted it may be slow to bury it.
+    # The process that adopted it may be slow to remove it.
     stat = Path(f"/proc/{re.search(r'[0-9]+', found['reason'])[0]}/stat")
     assert not stat.exists() or "(sleep) Z" in stat.read_text()
 
@@ -462,7 +465,7 @@ GARBAGE = "head -c 20000 /dev/urandom"
 def test_what_a_benchmark_puts_in_the_place_of_its_output_is_no_measurement(
     workspace, working, monkeypatch, runtime, words, status, reason
 ):
-    """It returns 0, or is waited for no longer than usual."""
+    """The benchmark returns 0, or the run waits for it no longer than usual."""
     working(runtime)
     instead(monkeypatch, words)
     workspace.plan["limits"]["attempts"] = 1
@@ -473,7 +476,7 @@ def test_what_a_benchmark_puts_in_the_place_of_its_output_is_no_measurement(
 
 @pytest.fixture
 def low(monkeypatch):
-    """Limits that a program soon reaches that takes more than 64 MiB of the disk of a folder."""
+    """Return a function that sets low disk limits: a program reaches them once it takes more than 64 MiB of a folder's disk."""
 
     def set_low(folder):
         monkeypatch.setattr(disk, "TAKEN_BYTES", 64 * 2**20)
@@ -482,7 +485,7 @@ def low(monkeypatch):
     return set_low
 
 
-# 10 MiB at a time, half a gigabyte in all.
+# Writes 10 MiB at a time, half a gigabyte in all.
 FILLS = "for each in $(seq 50); do head -c 10M /dev/zero >>{}; sleep 0.1; done; sleep 40"
 
 
@@ -500,7 +503,7 @@ def test_a_benchmark_that_fills_the_disk_of_its_container_is_ended_before_that_i
     found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "failed"
     assert re.match(r"it was ended before the disk of .*the containers, of which 0\.[1-3] GiB were taken", found["reason"])
-    # With its container all of it has gone.
+    # Its files were removed with its container.
     assert disk.free_bytes(storage) > free - 64 * 2**20
 
 
@@ -524,7 +527,7 @@ def test_what_a_benchmark_wrote_into_its_folder_is_cut_when_it_fills_the_disk(wo
 def test_a_benchmark_that_prints_without_end_fails_and_does_not_fill_the_disk(workspace, working, monkeypatch, runtime):
     working(runtime)
     monkeypatch.setattr(processes, "MOST_BYTES", 2**22)
-    # Not so fast that a test which fails fills the disk.
+    # Slow enough that a failing test does not fill the disk.
     instead(monkeypatch, "while sleep 0.01; do head -c 1000000 /dev/zero; done")
     workspace.plan["limits"]["attempts"] = 1
     found = workspace.run(f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/beff")

@@ -1,4 +1,4 @@
-"""Instruments on real ranks: what they count is what happened, and nothing of what happened beside it."""
+"""Instruments on real ranks: they count what the run did, and nothing that happened beside it."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ COUNTED = {"context_switches": "context-switches", "cpu_migrations": "cpu-migrat
 
 @pytest.fixture
 def perf():
-    """Skips a test, with the reason, where perf cannot count."""
+    """Skip a test, with the reason, if perf cannot count here."""
     if not capabilities.counters().get("context_switches") or cgroup.counting_root(cgroup.mounts()) is None:
         pytest.skip("perf does not count context switches by cgroup here")
 
@@ -26,7 +26,7 @@ def test_every_mpi_function_that_hpcc_imports_and_that_communicates_is_profiled(
     program = f"{image['rootfs']}/opt/plimsoll/bin/hpcc"
     symbols = subprocess.run(["nm", "-D", "--undefined-only", program], capture_output=True, text=True, check=True).stdout
     imported = {line.split()[-1] for line in symbols.splitlines() if " MPI_" in line}
-    # What only asks, or manages objects: no message is sent or waited for.
+    # Functions that only query or manage objects: they neither send nor wait for a message.
     local = ("Comm_", "Type_", "Op_", "Get_", "T_", "Wt", "Init", "Finalize", "Pcontrol", "Abort")
     assert {name for name in imported if not name[4:].startswith(local)} <= set(mpi_profile.PATTERN_OF)
 
@@ -42,7 +42,7 @@ def test_the_times_add_up_to_the_benchmark_s(workspace, working, section):
     for rank in found["ranks"]:
         profile = json.loads((folder / f"ranks/{rank['rank']}.profile.json").read_text())
         walls = sum(part["wall_seconds"] for part in profile["sections"])
-        # Two clocks: the library's, and that of the rank's own report.
+        # Two clocks are compared: the profiling library's, and the one of the rank's own report.
         assert walls == pytest.approx(rank["benchmark_seconds"], rel=0.01, abs=0.002)
         for part in profile["sections"]:
             inside = sum(seconds for _, seconds in part["functions"].values())
@@ -53,8 +53,11 @@ def test_the_times_add_up_to_the_benchmark_s(workspace, working, section):
 
 
 def test_calls_are_what_the_sources_make_and_the_same_each_time(workspace, working):
-    """From HPCC's sources: MPIFFT transposes three times forwards and three times backwards; a section begins with a barrier;
-    STREAM's ten repetitions of four kernels have a barrier on each side. The paper's table 1 has the same numbers per rank."""
+    """HPCC's sources give these numbers, and the paper's table 1 has the same numbers per rank.
+
+    MPIFFT transposes three times forwards and three times backwards. A section begins with a barrier. STREAM repeats
+    four kernels ten times, each with a barrier on both sides.
+    """
     working("bare")
     for section, wanted in (("fft", {"alltoall": 6}), ("dgemm", {"barrier": 1}), ("stream", {"barrier": 81})):
         runs = [workspace.run(BARE.format(section), repetition, instrument="mpi") for repetition in (1, 2)]
@@ -79,7 +82,7 @@ def test_ranks_in_containers_are_profiled_and_run_the_same_bits(workspace, worki
 
 
 def test_with_several_docker_containers_the_time_goes_into_point_to_point_calls(workspace, working):
-    """The paper's explanation of its figures 5 and 6: separate network namespaces, so TCP, so more time in these functions."""
+    """The paper explains its figures 5 and 6 so: separate network namespaces, hence TCP, hence more time in these functions."""
     working("docker")
     path = "uma/exact/{}/docker/pin/default/standard/mpi/beff"
     runs = [[workspace.run(path.format(scheme), repetition) for scheme in ("E1", "E2")] for repetition in (1, 2, 3)]
@@ -91,8 +94,8 @@ def test_with_several_docker_containers_the_time_goes_into_point_to_point_calls(
         return min(run["values"][f"mpi_seconds/{name}"] for run in of_scheme)
 
     assert least("point_to_point", two) > least("point_to_point", one)
-    # What waits for the other rank is as noisy as the machine; what hands a message over is not: to TCP it takes a system call,
-    # and to shared memory a copy.
+    # Calls that wait for the other rank are as noisy as the machine. Calls that hand a message over are not: that takes
+    # a system call for TCP, and a copy for shared memory.
     assert least("nonblocking_transfer", two) > 4 * least("nonblocking_transfer", one)
 
 
@@ -131,7 +134,7 @@ def test_a_load_in_the_run_is_counted_and_one_beside_it_is_not(
         environment.stop(nodes)
     counted = events.parse((folder / "perf.csv").read_text(), COUNTED)["context_switches"]
     least = naps * cell["ranks"]
-    # Each nap is a process that starts, sleeps and ends, for which its parent waits: a few switches, not hundreds.
+    # Each nap is a process that starts, sleeps and ends while its parent waits: a few switches, not hundreds.
     assert least <= counted <= 12 * least + 2000
 
 
@@ -144,7 +147,7 @@ def test_counted_runs_are_valid_and_agree_with_the_ranks_own_numbers(workspace, 
     assert found["status"] == "valid", found["reason"]
     values = found["values"]
     own = values["rank_context_switches"]
-    # Beside the ranks there are only their launcher and its daemons, which wait.
+    # Apart from the ranks there are only their launcher and its daemons, which wait.
     assert 0 < events.AT_LEAST * own - events.MISSED <= values["context_switches"] <= 1.5 * own + 200
     assert values["cpu_migrations"] >= 0 and values["rank_migrations"] >= 0
 
@@ -162,7 +165,7 @@ def test_a_watched_run_at_its_time_limit_leaves_nothing(workspace, working, perf
 def test_a_run_that_perf_did_not_count_is_invalid(workspace, working, perf, monkeypatch):
     working("bare")
     workspace.plan["limits"]["attempts"] = 1
-    # Nobody tells perf to begin.
+    # With another name for the pipe, perf gets no command to begin.
     monkeypatch.setattr(events, "CONTROL", "ranks/elsewhere")
     found = workspace.run(BARE.format("fft"), instrument="events", events=COUNTED)
     assert found["status"] == "invalid" and "perf counted" in found["reason"]

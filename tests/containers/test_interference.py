@@ -1,4 +1,4 @@
-"""Real microservices in real containers: limits, company, and what happens to a pair when one member fails."""
+"""Real microservices in real containers: limits, co-runners, and what happens to a pair when one member fails."""
 
 import hashlib
 import json
@@ -95,7 +95,7 @@ def test_each_microservice_runs_alone_with_its_limits(workspace, name):
 
 
 def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, here, tmp_path):
-    # Not Y-Cruncher, which may not be shipped: a script that takes its arguments and prints what it prints.
+    # Y-Cruncher may not be shipped. This script takes its arguments and prints lines as it does.
     (tmp_path / "y").mkdir()
     script = tmp_path / "y/y-cruncher"
     times = "echo 'Total Computation Time:    0.5 seconds'; echo 'Start-to-End Wall Time:    0.6 seconds'"
@@ -118,7 +118,7 @@ def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, h
 
 def test_podman_keeps_services_with_their_limits_too(workspace, working, image):
     working("podman")
-    # One of two images has to be fetched from Docker: the container of the other is up by then, and must not be in the way.
+    # Podman has to fetch one of the two images from Docker. By then the other image's container is up, and must not interfere.
     for stage in ("linpack", "stream"):
         environments.find("podman")._load(image["stages"][stage]["tag"])
     stream = image["stages"]["stream"]["id"].removeprefix("sha256:")
@@ -144,7 +144,7 @@ def test_a_pair_keeps_each_other_company_and_its_limits(workspace, case):
         assert not cpus[0] & cpus[1] and memory == {limits["memory_bytes"] // 2}
     else:
         assert set(cpus) == {frozenset(cpulist.parse(limits["cpus"]))} and memory == {limits["memory_bytes"]}
-    # Each iteration that counts lies inside the time of the other's.
+    # Each iteration that counts lies within the time of the other member's iterations.
     a, b = (member["iterations"] for member in found["iterations"])
     for mine, other in ((a, b), (b, a)):
         begin = min(iteration["begin"] for iteration in other)
@@ -234,11 +234,11 @@ def test_a_member_that_forks_and_leaves_is_no_measurement(workspace, monkeypatch
     assert found["status"] == "invalid"
     iterations = found["iterations"][-1]["iterations"]
     assert {i["reason"] for i in iterations} == {"it ended before what it had started: sleep went on"}
-    # It was killed, and the next iteration had no such neighbour.
+    # The process that stayed was killed, so the next iteration had no such neighbour.
     assert len(iterations) > 1 and not any(i["counts"] for i in iterations)
 
 
-# Kills the loop of a member in its container, as if it had crashed, once it has run a while.
+# Kills a member's loop in its container after it has run a while, as if it had crashed.
 CRASH = (
     'until grep -qs "^iterate$" /proc/[0-9]*/comm; do sleep 0.1; done; sleep 2;'
     'for p in /proc/[0-9]*; do if grep -qs "^iterate$" "$p/comm"; then kill -9 "${p#/proc/}"; fi; done'
@@ -246,7 +246,10 @@ CRASH = (
 
 
 def in_the_pair(*command: str) -> threading.Thread:
-    """Does something to the second container of the run that begins, after 2.5 s; NAME in the command stands for it."""
+    """Start a thread that runs a command 2.5 s after the second container of the run is there.
+
+    NAME in the command stands for the container.
+    """
 
     def act():
         end = time.monotonic() + 60
@@ -309,7 +312,7 @@ def test_a_container_that_is_killed_interrupts_the_run_and_the_run_is_made_again
 
 
 def test_a_program_that_goes_beyond_its_container_s_memory_fails_and_nothing_stays(workspace):
-    """The kernel kills it, and not for want of the host's memory."""
+    """The kernel kills the program because of the container's limit, not because the host lacks memory."""
     (container,) = workspace.plan["cells"]["1/linpack/docker/free"]["containers"]
     small = {**container, "limits": {**container["limits"], "memory_bytes": 6 * 2**20}}
     found = workspace.run("1/linpack/docker/free", containers=[small], iteration_limit_seconds=5.0)

@@ -21,7 +21,10 @@ DEPLOYMENT = "uma/exact/{}/any/default/standard/plain"
 
 @pytest.fixture
 def launch(workspace):
-    """Measures all sections of a deployment as the workflow does: the first is asked for, the others wait in its queue."""
+    """Return a function that measures all sections of a deployment as the workflow does, and returns their records.
+
+    The first section is requested, and the others wait in its queue.
+    """
 
     def launch(deployment, **changes):
         cells = [path for path, cell in workspace.plan["cells"].items() if cell.get("launch") == deployment]
@@ -44,7 +47,7 @@ def test_all_sections_are_measured_in_one_launch(workspace, working, launch, run
     found = launch(DEPLOYMENT.format(runtime))
     assert {section: each["status"] for section, each in found.items()} == dict.fromkeys(found, "valid"), found
     assert sorted(found) == ["beff", "dgemm", "fft", "ptrans", "randomaccess", "stream"]
-    # One launch: begun at one moment, its sections in one order, drawn and not as in the study.
+    # One launch begins at one moment. Its sections are in one order, which is drawn and not the study's.
     assert len({each["started"] for each in found.values()}) == 1
     (order,) = {tuple(each["launch"]) for each in found.values()}
     assert set(order) == set(found)
@@ -56,14 +59,14 @@ def test_all_sections_are_measured_in_one_launch(workspace, working, launch, run
         assert (folder / "hpccoutf.txt").read_text().count("Begin of Summary section.") == 1
         assert len(each["ranks"]) == 2 and 0 < each["values"]["benchmark_seconds"] <= each["seconds"]["run"]
         assert each["noise"]["during"]["own_seconds"] > 0
-    # Problems of their own, as their sections alone would have.
+    # Each section has its own problem, as in a launch of its own.
     sizes = {section: each["cell"]["parameters"]["order"] for section, each in found.items()}
     assert len(set(sizes.values())) > 1
     assert found["dgemm"]["values"]["HPL_N"] == -1
 
 
 def kill_in(folder: Path, section: str) -> threading.Thread:
-    """Kill the ranks of a run of ours as soon as a section has begun in them, once."""
+    """Start a thread that kills the ranks of a run of ours once, as soon as a section has begun in them."""
 
     def kill() -> None:
         end = time.monotonic() + 60
@@ -86,7 +89,7 @@ def test_a_section_that_is_killed_leaves_those_before_it_valid_and_those_after_i
     working("docker")
     deployment = DEPLOYMENT.format("E1/docker")
     drawn = [path.rpartition("/")[2] for path, number in workspace.plan["order"] if path.startswith(deployment) and number == 1]
-    # Long enough to be killed in.
+    # Long enough to be killed while it runs.
     killed, cell = drawn[2], workspace.plan["cells"][f"{deployment}/{drawn[2]}"]
     longer = {"parameters": {**cell["parameters"], "order": 6000}}
     thread = kill_in(workspace.folder, killed)
@@ -96,7 +99,7 @@ def test_a_section_that_is_killed_leaves_those_before_it_valid_and_those_after_i
     assert found[killed]["attempts"] == 2
     (tried,) = found[killed]["invalid_attempts"]
     assert tried["status"] == "failed" and "mpirun ended with" in tried["reason"]
-    # No other section is charged with it.
+    # It costs no other section an attempt.
     assert {each["attempts"] for section, each in found.items() if section != killed} == {1}
     before, after = drawn[:2], drawn[2:]
     assert len({found[section]["started"] for section in before}) == len({found[section]["started"] for section in after}) == 1
@@ -117,7 +120,7 @@ def test_a_section_that_takes_too_long_is_the_only_one_that_does(workspace, work
 def test_a_benchmark_that_makes_the_folder_of_the_next_one_writes_nothing_outside_of_it(
     workspace, working, launch, monkeypatch, tmp_path
 ):
-    """In a container it is root, and so is what makes the next one's files on the host."""
+    """In a container the benchmark is root. The process that makes the next section's files on the host is root as well."""
     working("docker")
     deployment = DEPLOYMENT.format("E1/docker")
     drawn = [path.rpartition("/")[2] for path, number in workspace.plan["order"] if path.startswith(deployment) and number == 1]
@@ -151,7 +154,7 @@ def test_what_is_not_asked_for_is_not_measured(workspace, working):
     assert sorted(path.parent.name for path in (workspace.folder / "runs").rglob("*.json")) == ["beff", "fft"]
     (path,) = {path for path in (workspace.folder / "runs").rglob("*.json") if path.parent.name == "beff"}
     written = path.stat().st_mtime_ns
-    # Asked for afterwards, it is there.
+    # When it is requested later, its record is there already.
     kept = measure.measure(workspace.folder / "plan.json", f"{deployment}/beff", 1, path, workspace.image_path)
     assert kept["status"] == "valid" and kept["started"] == json.loads(path.read_text())["started"]
     assert path.stat().st_mtime_ns >= written

@@ -26,16 +26,16 @@ from plimsoll.services.kept import Services
 from tests.conftest import PROJECT, unlike
 from tests.containers.conftest import alike, alone, leftovers
 
-# How long what a run has ended may take to be gone (s).
+# How long things that a run has ended may take to disappear (s).
 SETTLES = 10.0
-# Part of the name of a container's cgroup, with every engine.
+# Part of the name of a container's cgroup, for every engine.
 CONTAINER = re.compile("[0-9a-f]{64}")
-# Podman mounts this folder on itself, and unmounts it, as it likes.
+# Podman mounts this folder on itself and unmounts it at any time.
 PODMAN_S = "/var/lib/containers/storage/overlay"
 FORWARDING = ("ipv4/ip_forward", "ipv6/conf/all/forwarding")
-# A profile of Podman's that allows `pivot_root` and keys, and the rest by capabilities.
+# Podman's seccomp profile: it allows `pivot_root` and keys, and the rest according to capabilities.
 ALLOWING = Path("/usr/share/containers/seccomp.json")
-# Ends at once.
+# A program that ends at once.
 DUMMY = ("sysbench", "cpu", "--cpu-max-prime=1", "--events=1", "--time=0", "run")
 
 
@@ -48,7 +48,7 @@ def image() -> Image:
 
 @pytest.fixture(autouse=True)
 def host_as_before(working):
-    """Networks, volumes, mounts and firewall rules of the host are after a test what they were before it."""
+    """Check that networks, volumes, mounts and firewall rules of the host are the same before and after a test."""
     working("docker-nested")
     with unchanged():
         yield
@@ -56,31 +56,35 @@ def host_as_before(working):
 
 @contextlib.contextmanager
 def unchanged():
-    """The host is afterwards what it was before, and nothing of ours is left, although nobody sweeps. It is not looked at while
-    another workflow measures."""
+    """Check that the host is the same afterwards, and that nothing of ours is left although nothing is swept.
+
+    The host is not examined while another workflow measures.
+    """
     with alone():
         swept()
         before, known = of_host(), leftovers()
     yield
     end = time.monotonic() + SETTLES
     with alone():
-        # The kernel and the engine may still be at it.
+        # The kernel and the engine may still be removing things.
         while (after := of_host()) != before and time.monotonic() < end:
             time.sleep(0.1)
         assert (after - before, before - after) == (Counter(), Counter()) and leftovers() == known
 
 
 def swept() -> None:
-    """Remove what earlier tests left. Podman and iproute mount a folder of their own when they are first used, whatever for."""
+    """Remove leftovers of earlier tests. Podman and iproute are used once, because each then mounts a folder of its own."""
     subprocess.run("ip netns add plimsoll-none && ip netns delete plimsoll-none", shell=True, check=True)
     for environment in alike("sweep", "network"):
         environment.sweep()
 
 
 def of_host() -> Counter[str]:
-    """Return what runs may make on this host, or change, and how often it is there: `kind: name`. No order counts: the kernel
-    has its own, and a new network comes after the others. The engine's network for runs stays from one to the next, and a
-    sweep removes it: here it is always there, and called by its name for its number."""
+    """Count everything that runs may make or change on this host, by `kind: name`.
+
+    Order does not count: the kernel has its own, and a new network comes last. The engine's network for runs stays
+    until a sweep removes it. So it is always made here, and its name replaces its number.
+    """
     network = environments.find("docker").network
     network.set_up(HOST)
     number = output(["docker", "network", "inspect", "--format", "{{slice .Id 0 12}}", network.name]).strip()
@@ -94,7 +98,7 @@ def _of_host() -> dict[str, list[str]]:
     return {
         "container": output(["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]).split(),
         "volume": output(["docker", "volume", "ls", "--quiet"]).split(),
-        # Counters of packets are in brackets, and what has no rule of its own is in comments.
+        # Packet counters are in brackets. Lines that are no rules are comments.
         "rule": [line.partition(" [")[0] for line in rules if not line.startswith("#")],
         "forwarding": [f"{one} {path.read_text()}" for one in FORWARDING if (path := Path("/proc/sys/net", one)).exists()],
         "interface": [
@@ -103,18 +107,18 @@ def _of_host() -> dict[str, list[str]]:
         ],
         "network namespace": output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split(),
         "mount": [place for line in mounts if (place := line.split()[1]) != PODMAN_S],
-        # Those of others' containers may come and go meanwhile. What is left of one that has ended is empty.
+        # Cgroups of others' containers may come and go. The leftover of an ended container is an empty cgroup.
         "empty cgroup": [str(path) for path in Path("/sys/fs/cgroup").rglob("*") if _is_left(path)],
     }
 
 
 def _is_left(group: Path) -> bool:
-    """Whether something is a container's cgroup in which there is no process."""
+    """Return whether a path is the cgroup of a container and holds no process."""
     return bool(CONTAINER.search(group.name)) and group.is_dir() and not cgroup.members([group])
 
 
 def test_a_network_that_is_made_anew_beside_others_is_no_change():
-    """Its bridge has another number then, and another place among those of others."""
+    """Its bridge then has another number, and another place among the bridges of others."""
     others = [f"plimsoll-test-{number}" for number in range(3)]
     network = environments.find("docker").network
     try:
@@ -135,7 +139,7 @@ def test_a_network_that_is_made_anew_beside_others_is_no_change():
 
 @pytest.fixture
 def services(tmp_path, request):
-    """Nested containers of a run that is taken down in the end."""
+    """Services of a run with nested containers. Everything is taken down at the end."""
     kept = Services(environments.find("docker-nested"), f"test{time.time_ns() % 10**9}", tmp_path)
     yield kept
     kept.take_down()
@@ -148,7 +152,7 @@ def said(node, *command) -> str:
 def test_a_child_is_a_container_of_its_parent_and_runs_the_same_files(services, image):
     first, second = services.start([services.spec(f"c{number}", image) for number in range(2)])
     inspected = [json.loads(output(["docker", "inspect", node.on.name]))[0] for node in (first, second)]
-    # The host's engine has the parents, and theirs have the children.
+    # The host's engine has the parents, and the parents' engines have the children.
     on_host = output(["docker", "ps", "--format", "{{.Names}}"]).split()
     assert {first.on.name, second.on.name} <= set(on_host) and not {first.name, second.name} & set(on_host)
     assert [said(node.on, "docker", "ps", "--format", "{{.Names}}").split() for node in (first, second)] == [
@@ -162,19 +166,19 @@ def test_a_child_is_a_container_of_its_parent_and_runs_the_same_files(services, 
     for path, known in image["files"].items():
         if path.startswith(("usr/bin", "opt")):
             assert said(first, "sha256sum", f"/{path}").split()[0] == known["sha256"]
-    # A parent has what nesting needs and no more; a child has what every container has.
+    # A parent has only the privileges that nesting needs. A child has those of every container.
     for node in (first, second):
         assert privileges(said(node.on, "cat", "/proc/1/status")) == docker_nested.GIVEN
         assert privileges(said(node, "cat", "/proc/self/status")) == {"capabilities": set(), "seccomp": "on"}
     assert not any(each["HostConfig"]["Privileged"] for each in inspected)
-    # Each part of the start took its time, in this order.
+    # Each part of the start took some time, in this order.
     parts = moments(notes_of(first.spec))
     assert list(parts) == ["parent", "engine", "image", "ready"] and list(parts.values()) == sorted(parts.values())
     counts_as_the_run_s(services, first)
 
 
 def counts_as_the_run_s(services, child) -> None:
-    """The processor time of a child, and that of its parent's engine."""
+    """Check that the processor time of a child, and of its parent's engine, counts as the run's."""
     (group,) = services.groups()
     assert group.name == services.run and child.groups == [group / child.groups[0].name]
     before = cgroup.cpu_seconds(group)
@@ -196,7 +200,7 @@ def counts_as_the_run_s(services, child) -> None:
     ],
 )
 def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, without, reason):
-    # With a volume of its own, as where it has to load the image.
+    # The parent has its own volume, as where it has to load the image.
     monkeypatch.setattr(engine_folders, "usable", lambda image: False)
     options = PARENTS.options
     pairs = [options[i : i + 2] for i in range(0, len(options), 2)]
@@ -212,7 +216,7 @@ def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, witho
 
 @pytest.mark.skipif(not ALLOWING.is_file(), reason=f"there is no {ALLOWING}, which comes with Podman")
 def test_a_parent_gets_along_with_a_filter_that_allows_what_runc_needs(services, image, monkeypatch):
-    """None of the runs has it: a child would pass two filters then, one more than the paper's (docs/nesting.md)."""
+    """No run uses this filter: a child would then pass two filters, one more than the paper's (docs/nesting.md)."""
     with_filter = tuple(f"seccomp={ALLOWING}" if word == "seccomp=unconfined" else word for word in PARENTS.options)
     assert with_filter != PARENTS.options
     monkeypatch.setattr(type(PARENTS), "options", with_filter)
@@ -256,7 +260,7 @@ def test_a_parent_that_does_not_get_ready_has_the_copied_folder_made_anew(servic
 
 
 def ran(services, image, children: int, *command: str) -> tuple[int, dict[str, float]]:
-    """Exit status and moments of a parent that runs children to their end."""
+    """Return the exit status and the moments of a parent that runs its children to their end."""
     spec = services.spec("c0", image, command=command)
     (node,) = PARENTS.start([parent_of(spec, children)])
     try:
@@ -264,7 +268,7 @@ def ran(services, image, children: int, *command: str) -> tuple[int, dict[str, f
     finally:
         PARENTS.remove([node.name])
     found = moments(notes_of(spec))
-    # A second parent of the same name would add to it.
+    # A second parent of the same name would append to this file.
     notes_of(spec).unlink()
     return code, found
 

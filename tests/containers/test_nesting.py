@@ -40,7 +40,7 @@ CREATION = [f"creation/{each}" for each in ("docker/2/0", "docker-nested/1/1", "
 MACHINES = "creation/vm-emulated/2/0"
 PRELOADED = "preloaded/docker-nested/1/1"
 COPIES = Path("/var/cache/plimsoll/second-host")
-# Each end and each network once, and those that make something on this host.
+# Each end and each network once, and all networks that make something on this host.
 NETWORKS = {
     "network/bare/bare/host/one": {"client": "host", "server": "host"},
     "network/docker/bare/host/one": {"client": "host", "server": "host"},
@@ -60,7 +60,7 @@ NETWORKS = {
     "network/vm-emulated/docker/bridge/one": {},
     "network/bare/vm-emulated/openvswitch/one": {"client": "host"},
 }
-# In all placements of client and server.
+# Measured in all placements of client and server.
 PLACED = "network/docker/docker/bridge/one"
 # One of each kind of network and of each kind of end.
 USUAL_NETWORKS = [
@@ -78,7 +78,7 @@ def image() -> dict:
 def workspace(tmp_path, image, config, working, here):
     """A results folder of amaral2015 with the plan of the ci profile; `run` measures one run in it, in one attempt."""
     working("docker", "docker-nested", "docker-open-vswitch")
-    # Where a virtual machine boots with KVM, that is measured.
+    # Where a virtual machine boots with KVM, the cells of `vm` are measured, and the emulated ones are not.
     unavailable = unavailable_here(dict.fromkeys(("vm", "vm-emulated"), "optional"))
     study = built("amaral2015")
     profile = studies.profile("ci")
@@ -127,7 +127,7 @@ def test_the_same_program_runs_in_every_instance_at_once(workspace):
 
 
 def _runs_at_once(workspace, path) -> dict:
-    """The record of a program in the instances of a cell."""
+    """Measure a program in the instances of a cell, check that they ran at once, and return the record."""
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
     instances = int(path.split("/")[2])
@@ -156,7 +156,7 @@ def test_containers_are_created_at_once(workspace, path):
 
 
 def created(workspace, path) -> dict:
-    """The record of a creation."""
+    """Measure a creation, check its record, and return it."""
     found = workspace.run(path)
     assert found["status"] == "valid", found["reason"]
     _, _, instances, children = path.split("/")
@@ -165,7 +165,7 @@ def created(workspace, path) -> dict:
     assert len(list(workspace.raw(found).glob("program-*/log.jsonl"))) == number and len(each) == int(instances)
     assert 0 < values["ready_time"] < values["creation_time"] == max(one["ended"] for one in each)
     assert values["creation_time_each"] == pytest.approx(values["creation_time"] / number)
-    # Commands begin together. Their programs follow as they come, and a parent's children as its engine starts them.
+    # Commands begin together. Their programs follow one by one, and a parent's children as its engine starts them.
     assert found["apart"] < 0.05 and (found["programs_apart"] > 0) == (number > 1)
     if path == MACHINES:
         assert 0 < values["boot_time"] < values["ready_time"] and all(one["boot_time"] < one["ended"] for one in each)
@@ -175,7 +175,7 @@ def created(workspace, path) -> dict:
             parts = sum(one[part] for part in (*creation.PARTS, "end_time"))
             assert parts == pytest.approx(one["ended"], abs=0.001)
             assert one["image_load_time"] > one["parent_time"] > 0
-    # What the engine starts, and what the engines in parents use, is the run's own.
+    # Processor time of what the engine starts, and of the engines in parents, is the run's own.
     during = found["noise"]["during"]
     assert during["own_seconds"] > 0.2 and during["neighbour_seconds"] < 0.3 * during["own_seconds"]
     return found
@@ -199,8 +199,10 @@ measure.measure(folder / "plan.json", sys.argv[2], 1, folder / "killed.json", fo
 
 @pytest.fixture
 def as_before():
-    """The host has afterwards the volumes, networks, mounts, firewall rules and groups that it had before, and no container or
-    process of ours, although nobody sweeps."""
+    """Check that volumes, networks, mounts, firewall rules and cgroups of the host are the same afterwards.
+
+    No container or process of ours is left either, although nothing is swept.
+    """
     another.take_away()
     mode = os.stat(os.devnull).st_mode
     with unchanged():
@@ -218,15 +220,15 @@ def test_a_client_and_a_server_have_the_networks_that_they_should_have(workspace
     placements = found["cell"]["bindings"]
     assert len(placements) == (3 if path == PLACED else 1)
     assert set(found["values"]) == {f"{test}{'_' * bool(each)}{each}" for test in network.TESTS for each in placements}
-    # Those that share a namespace, and no others.
+    # Exactly the nodes that should share a namespace share one.
     seen, shared = found["namespaces"], NETWORKS[path]
     for one in seen:
         for other in seen:
             alike = _shared(one, shared) == _shared(other, shared)
             assert (seen[one] == seen[other]) == alike, (one, other)
     assert ("privileges" in found) == ("docker-nested" in path)
-    # Across two hosts no more than the link has, and at least half of it: what a second measures depends on who else has the
-    # processors. In user space Open vSwitch may be slower than that, and so are emulated ends.
+    # Between two hosts the rate is at most the link's, and at least half of it: it depends on who else uses the
+    # processors. Open vSwitch in user space and emulated ends may be slower.
     least = 0.02 if "vm" in path else 0.1 if "openvswitch" in path else 0.5
     assert least < found["values"]["throughput"] < (1.0 if path.endswith("two") else 1000)
     for name in found["values"]:
@@ -258,7 +260,7 @@ def test_a_program_that_somebody_stops_for_a_while_disturbs_the_run(workspace, a
 
 
 def _shared(name: str, shared: dict[str, str]) -> str:
-    """The last node whose namespace a node has."""
+    """Return the last node in the chain of nodes whose namespace a node has."""
     while name in shared:
         name = shared[name]
     return name
@@ -266,8 +268,10 @@ def _shared(name: str, shared: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def copies():
-    """Where a second host that is another machine has its copies of images. They go with the last test: to make one takes
-    seconds, and each run looks whether its files are the image's."""
+    """Copies of images on a second host that is another machine. They are removed after the last test.
+
+    Making a copy takes seconds, and each run checks that its files are the image's.
+    """
     shutil.rmtree(COPIES, ignore_errors=True)
     yield
     shutil.rmtree(COPIES, ignore_errors=True)
@@ -275,12 +279,12 @@ def copies():
 
 @pytest.fixture
 def second(workspace, as_before, copies, tmp_path_factory, monkeypatch, here):
-    """The name of a second host that is another machine; the workspace's plan is with it."""
+    """Name of a second host that is another machine. The workspace's plan includes it."""
     if lacking := another.missing():
         pytest.skip(lacking)
     with another.another(tmp_path_factory.mktemp("ssh")) as ssh:
         monkeypatch.setattr(second_host, "SSH", (*ssh, *second_host.SSH[1:]))
-        # A kernel that has been started once for both is one machine.
+        # Two hosts with the same start of a kernel would count as one machine.
         monkeypatch.setattr(second_host, "_here", lambda: ["machine this", f"architecture {os.uname().machine}"])
         workspace.plan_for({**here, "second_host": second_host.look(another.NAME)})
         yield another.NAME
@@ -294,7 +298,7 @@ def second(workspace, as_before, copies, tmp_path_factory, monkeypatch, here):
     ),
 )
 def test_another_machine_is_the_second_host(workspace, second, client):
-    """Its way back leads to this host's address alone: without translation nothing would come back to a container."""
+    """Its only route leads to this host's address. Without address translation nothing would come back to a container."""
     before = called("netserver")
     found = workspace.run(f"network/{client}/two")
     assert found["status"] == "valid", found["reason"]
@@ -305,8 +309,8 @@ def test_another_machine_is_the_second_host(workspace, second, client):
 
 @pytest.fixture
 def soon_lost(second, monkeypatch):
-    """A second host that is given up after a second or two."""
-    # Of an option that is given twice ssh takes the first.
+    """A second host that the workflow gives up after one or two seconds."""
+    # If an option is given twice, ssh takes the first.
     monkeypatch.setattr(second_host, "SSH", ("ssh", "-o", "ConnectTimeout=2", *second_host.SSH[1:]))
     monkeypatch.setattr(daemon, "END_SECONDS", 1.0)
     return second
@@ -348,7 +352,7 @@ def test_a_server_on_bare_metal_listens_where_its_client_reaches_it_and_nowhere_
 
     def looking(task, test, placement, pair):
         rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
-        # The kernel's number for a socket that listens, and its address, backwards.
+        # 0A is the kernel's number for a listening socket. The bytes of its address are in reverse order.
         at = [row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[1].endswith(f":{pair.port:04X}")]
         seen.append((pair.address, [socket.inet_ntoa(bytes.fromhex(one)[::-1]) for one in at]))
         return real(task, test, placement, pair)
@@ -360,7 +364,7 @@ def test_a_server_on_bare_metal_listens_where_its_client_reaches_it_and_nowhere_
 
 
 def test_a_server_s_engine_that_dies_interrupts_its_run(workspace, as_before, monkeypatch):
-    """The engine of this machine is not ended for a test: it is taken for silent once."""
+    """The engine of this machine is not ended for a test. Instead it counts as silent once."""
     real, answers = network.Task._test, Docker.refuse_silent
     silent = [Outage("the Docker engine does not answer (x)", "start it")]
 
@@ -401,7 +405,7 @@ def test_files_there_that_are_not_the_image_s_are_refused(workspace, second, ima
 
 
 def until(seen, seconds: float = 10.0) -> bool:
-    """Whether something is seen in time."""
+    """Return whether `seen` becomes true in time."""
     end = time.monotonic() + seconds
     while not seen():
         if time.monotonic() > end:
@@ -422,7 +426,7 @@ def test_a_server_that_ends_in_the_middle_is_told(workspace, as_before, monkeypa
     assert found["status"] == "invalid" and "ended with" in found["reason"]
 
 
-# Before a test begins (0), and while it runs (s).
+# Seconds after the start of a test (0: before it begins), the cell, and what breaks it.
 BROKEN = {
     "the parent is killed": (
         0.7,
@@ -461,7 +465,7 @@ def test_a_network_that_breaks_is_told_and_the_next_run_works(workspace, as_befo
 
     with monkeypatch.context() as patch:
         patch.setattr(network.Task, "_test", broken)
-        # A quarter of a minute is long for a test.
+        # The usual 15 s are long for a test.
         patch.setattr(network, "PATIENCE", 3.0)
         found = workspace.run(path)
     assert found["status"] == "invalid" and re.search("ended with|had not ended after", found["reason"]), found["reason"]
@@ -471,7 +475,7 @@ def test_a_network_that_breaks_is_told_and_the_next_run_works(workspace, as_befo
 
 
 def test_a_switch_whose_database_dies_in_the_middle_leaves_nothing(workspace, as_before, monkeypatch):
-    """What it switches already it may go on to switch; it is taken down all the same."""
+    """It may go on switching the connections that it knows. It is taken down in any case."""
     real, switch = network.Task._test, of_host_networks.SWITCH
 
     def without(task, test, placement, pair):
@@ -483,7 +487,7 @@ def test_a_switch_whose_database_dies_in_the_middle_leaves_nothing(workspace, as
         found = workspace.run("network/docker/bare/openvswitch/one")
     assert found["status"] in ("valid", "invalid", "failed")
     assert daemons_of(switch) == [] and not switch.folder.exists()
-    # One that counts would be kept.
+    # A record that counts would be kept.
     record.path_of(workspace.folder / "runs", "network/docker/bare/openvswitch/one", 1).unlink()
     assert workspace.run("network/docker/bare/openvswitch/one")["status"] == "valid"
 
@@ -509,7 +513,7 @@ def test_a_switch_of_a_killed_measurement_is_removed_by_the_next(workspace, pyth
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
     switch = of_host_networks.SWITCH
     wire = Path(f"/sys/class/net/{switch.device}1")
-    # With a container on it.
+    # A container is connected to the switch.
     assert until(wire.exists, 60)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -520,12 +524,12 @@ def test_a_switch_of_a_killed_measurement_is_removed_by_the_next(workspace, pyth
 
 
 def daemons_of(switch) -> list[str]:
-    """The processes of a switch: the paths of their files are among their words."""
+    """Return the process numbers of a switch's daemons, whose command lines have the paths of its files."""
     return subprocess.run(["pgrep", "--full", f"{switch.folder}/"], capture_output=True, text=True).stdout.split()
 
 
 def while_it_runs(until, act):
-    """Do something once, as soon as `until` gives something."""
+    """Start a thread that calls `act` once, with the first true result of `until`."""
 
     def wait():
         end = time.monotonic() + 60
@@ -541,7 +545,7 @@ def while_it_runs(until, act):
 
 
 def parent() -> str:
-    """The parent of the run that this process measures, if it is up."""
+    """Return the number of the parent container in the run that this process measures; empty if it is not up."""
     name = f"{LABEL}-{os.environ.get(lock.VARIABLE, 'none')}-c0-parent"
     return output(["docker", "ps", "--quiet", "--filter", f"name={name}"]).strip()
 
@@ -590,7 +594,7 @@ def test_a_virtual_machine_that_never_boots_is_told(workspace, as_before, monkey
     found = workspace.run("cpu/vm-emulated/1/0")
     assert found["status"] == "failed" and "ended before it was ready" in found["reason"], found["reason"]
     monkeypatch.undo()
-    # It boots, and its first program never says so.
+    # It boots, but its first program never says so.
     monkeypatch.setattr(machine, "KERNEL_WORDS", f"{machine.KERNEL_WORDS} rdinit=/bin/none root=none")
     monkeypatch.setattr(running, "BOOT_SECONDS", 15.0)
     found = workspace.run("cpu/vm-emulated/1/0")
@@ -602,7 +606,7 @@ def test_virtual_machines_of_a_killed_measurement_are_removed_by_the_next(worksp
     path = next(path for path in ("cpu/vm-emulated/2/0", "cpu/vm/2/0") if path in workspace.plan["cells"])
     process = subprocess.Popen([python, "-c", KILLED, str(workspace.folder), path], env={**os.environ, "PYTHONPATH": "scripts"})
     end = time.monotonic() + 60
-    # By name: while a machine starts the script that plugs it in, it is there twice.
+    # Counted by name: while a machine starts the script that connects it, two of its processes are listed.
     while time.monotonic() < end and len(dict(virtual_machine.ours())) < 2:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
@@ -614,7 +618,7 @@ def test_virtual_machines_of_a_killed_measurement_are_removed_by_the_next(worksp
 
 @pytest.mark.parametrize(("path", "number"), [(CREATION[2], 2), pytest.param(PRELOADED, 1, marks=pytest.mark.long)])
 def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python, as_before, path, number):
-    """Of what is preloaded: the parent that loads the child's image into a volume."""
+    """For PRELOADED, this is the parent that loads the child's image into a volume."""
     workspace.write()
     words = [python, "-c", KILLED, str(workspace.folder), path]
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})

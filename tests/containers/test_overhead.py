@@ -1,4 +1,4 @@
-"""Real runs of li2018: benchmarks over and over on bare metal, in a container and in a virtual machine; what a kill leaves."""
+"""Real runs of li2018: repeated benchmarks on bare metal, in a container and in a virtual machine; leftovers of a kill."""
 
 import contextlib
 import hashlib
@@ -33,7 +33,7 @@ from plimsoll.workflow import unavailable_here
 from tests.conftest import built, unlike, usual
 from tests.containers.conftest import LEAVES, in_the_run, stop, stopped
 
-# Each benchmark, and each environment with a disk and with a network.
+# Each benchmark, and each runtime with a disk and with a network.
 CELLS = [
     *(f"iperf/{where}" for where in ("bare", "docker", "vm-emulated")),
     *("cpu_blowfish/bare", "cpu_cryptohash/docker", "cpu_fibonacci/vm-emulated", "cpu_nqueens/docker"),
@@ -117,7 +117,7 @@ def test_iperf_s_server_listens_where_its_client_reaches_it_and_nowhere_else(wor
     def looking(host, spec, role, log):
         with real(host, spec, role, log) as server:
             rows = [line.split() for line in output(host.inside(["cat", "/proc/net/tcp", "/proc/net/tcp6"])).splitlines()]
-            # The kernel's number for a socket that listens, and its address, backwards.
+            # 0A is the kernel's number for a listening socket. The bytes of its address are in reverse order.
             at = [row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[1].endswith(f":{role.port:04X}")]
             seen.append((host.address, [socket.inet_ntoa(bytes.fromhex(one)[::-1]) for one in at]))
             yield server
@@ -131,7 +131,7 @@ def test_iperf_s_server_listens_where_its_client_reaches_it_and_nowhere_else(wor
 
 @pytest.mark.parametrize("where", ["", "home/somebody", "usr/local/share", "var/tmp"])
 def test_bare_metal_has_the_files_of_the_image_and_nothing_else_of_its_own(image, tmp_path, where, monkeypatch):
-    """Wherever the folder of the run is, also where the image has something."""
+    """The run may have any folder, also one where the image has files."""
     new, temporary = tmp_path / "new", tmp_path / "temporary"
     folder = Path("/", where, f"plimsoll-test-{os.getpid()}") if where else tmp_path / "folder"
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
@@ -161,13 +161,13 @@ def _looks_like_the_image(image, new, temporary, folder):
     said = output(node.inside(["sh", "-c", 'echo "$HOME$OMP_NUM_THREADS"; nproc'])).splitlines()
     assert said == [f"{folder}/home", str(os.cpu_count())]
     assert sorted(str(path) for path in Path(image["rootfs"]).rglob("plimsoll-test-*")) == before == []
-    # Nothing is mounted outside.
+    # Outside of the node nothing is mounted.
     assert str(new) not in Path("/proc/mounts").read_text() and list(new.iterdir()) == []
 
 
 @pytest.fixture
 def kept(tmp_path):
-    """Starts the only node of an environment; it is stopped afterwards."""
+    """Return a function that starts the only node of a runtime. It is stopped after the test."""
     up = []
 
     def kept(name, image, **more):
@@ -182,7 +182,7 @@ def kept(tmp_path):
 
 
 def mounted(node, place="/var/tmp") -> str:
-    """The kind of file system that a place in a node is on."""
+    """Return the kind of file system of a path in a node."""
     return output(node.inside(["stat", "--file-system", "--format", "%T", place])).strip()
 
 
@@ -195,7 +195,7 @@ def test_a_virtual_machine_has_a_disk_and_processors_of_its_own(kept, image, tmp
     environment = next((name for name in ("vm", "vm-emulated") if works(name)), None)
     if environment is None:
         pytest.skip("no virtual machine works here")
-    # Not in the node's folder, which a guest is sent.
+    # Not in the node's folder, because that is sent to the guest.
     file = tmp_path_factory.mktemp("disk") / "disk"
     with open(file, "wb") as made:
         os.posix_fallocate(made.fileno(), 0, 64 * 2**20)
@@ -256,8 +256,11 @@ def test_a_program_that_somebody_stops_for_a_while_disturbs_the_run(workspace, p
 
 
 def _paused_while_it_starts(node, group: Path) -> subprocess.Popen:
-    """A program that is started in a container, and does not start, as that is paused just then: once it is paused the engine
-    refuses to start anything in it."""
+    """Return the process of a program that was started in a container, and waits because the container was paused just
+    then.
+
+    Once a container is paused, the engine refuses to start anything in it.
+    """
     before = cgroup.members([group])
     for number in range(100):
         waiting = subprocess.Popen(node.inside(["true"]), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -269,7 +272,7 @@ def _paused_while_it_starts(node, group: Path) -> subprocess.Popen:
             waiting.wait(1)
         if waiting.poll() is None and (group / "freezer.state").read_text() == "FROZEN\n" and cgroup.members([group]) > before:
             return waiting
-        # Docker has to let it go on itself, to know that it has.
+        # Only if Docker itself resumes the container does it know about that.
         subprocess.run(["docker", "unpause", node.name], capture_output=True, timeout=20)
         waiting.wait(20)
     pytest.skip("the engine has started a hundred programs before the container was paused")
@@ -278,7 +281,7 @@ def _paused_while_it_starts(node, group: Path) -> subprocess.Popen:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root lets a paused container go on")
 @pytest.mark.skipif("freezer" not in cgroup.mounts(), reason="seen with the freezer of version 1 alone")
 def test_a_container_that_is_paused_while_a_program_is_started_in_it_holds_up_nobody(image, working, tmp_path):
-    """The engine waits for the program, and does nothing else about the container, for as long as that is paused."""
+    """While the container is paused, the engine waits for the program and does nothing else about the container."""
     working("docker")
     environment, run = environments.find("docker"), "frozen"
     (node,) = environment.start([Spec(run, f"{LABEL}-{run}-c0", image, tmp_path, group=environment.group_of(run))])
@@ -331,7 +334,7 @@ def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_n
     assert len(volumes()) == 1
     assert workspace.run("cpu_fibonacci/bare")["status"] == "valid"
     assert volumes() == []
-    # It was killed; what it had written to its file may keep it a while.
+    # The program was killed, but data that it had written to its file may keep it for a while.
     end = time.monotonic() + 20
     while not set(processes.named(["bonnie++"])) <= before:
         assert time.monotonic() < end

@@ -1,6 +1,6 @@
-"""What nodes that run may do, seen from inside, is what docs/privileges.yaml says of their environment.
+"""The privileges of a running node, seen from inside, are those that docs/privileges.yaml gives for its runtime.
 
-The engine in a container and its children are looked at in test_nested.py; a virtual machine has a kernel of its own.
+test_nested.py looks at the engine in a container and its children. A virtual machine has its own kernel.
 """
 
 import os
@@ -13,7 +13,7 @@ from plimsoll.measuring import lock
 
 from tests.privileges import ENVIRONMENTS, LOOKING, compare, told
 
-# Rootless Podman is for other users than root: tests/users runs it.
+# Rootless Podman is for users other than root: tests/users runs it.
 NAMES = [
     name for name in ENVIRONMENTS if name in environments.known() and not name.startswith("vm") and name != "podman-rootless"
 ]
@@ -21,7 +21,7 @@ NAMES = [
 
 @pytest.fixture
 def seen(image, working):
-    """What a node of an environment sees, what this process sees, and the node's folder."""
+    """Return a function that gives what a runtime's node sees, what this process sees, and the node's folder."""
 
     def look(name: str):
         working(name)
@@ -50,7 +50,7 @@ def test_a_node_may_do_what_the_table_says_and_no_more(seen, name):
 
 @pytest.mark.parametrize("runtime", ["docker", "podman"])
 def test_a_run_needs_no_capability_and_no_gain(workspace, working, monkeypatch, runtime):
-    """What an engine gives by itself is more than that."""
+    """By default an engine gives a container more than that."""
     working(runtime)
     environment, without = environments.find(runtime), ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
     monkeypatch.setattr(environment, "options", (*environment.options, *without))

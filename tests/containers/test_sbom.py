@@ -1,4 +1,4 @@
-"""The bill of materials of a real image, from its copy, has what the image's unpacked files have."""
+"""The bill of materials, made from the copy of a real image, has what the image's unpacked files have."""
 
 import json
 

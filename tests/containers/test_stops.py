@@ -1,4 +1,4 @@
-"""A rank, or a container, that somebody stops for a while: its section does not count, and is measured again."""
+"""A rank or container that is stopped for a while: its section does not count, and is measured again."""
 
 import re
 

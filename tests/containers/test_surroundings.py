@@ -1,7 +1,7 @@
-"""Nothing of the user's reaches what is measured, and results may lie in any folder.
+"""No setting of the user reaches a measured program, and results may be in any folder.
 
-Every runtime makes a real run beside files and variables that would change or stop it. Its folder has an unusual name, and
-nothing may be executed there.
+Every runtime makes a real run beside files and variables that would change or stop it. Its folder has an unusual name,
+and nothing may be executed there.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ RUNTIMES = (
     "singularity-instance-host-network",
 )
 USUAL = ("bare", "docker", "podman", "singularity", "singularity-sharens", "singularity-instance")
-# Measured in one node alone.
+# Runtimes that are measured in only one node.
 OF_ONE_NODE = ("bare", "docker-ptrace")
-# Programs split paths at these, or take them for something else.
+# Programs split paths at these characters, or give them another meaning.
 UNUSUAL = 'études d\'été, a:b; "c" $HOME %d'
 FILES = {
     ".openmpi/mca-params.conf": "btl = planted\n",
@@ -38,7 +38,7 @@ FILES = {
     "ucx.conf": "UCX_TLS=planted\n",
     ".docker/config.json": json.dumps({"proxies": {"default": {"httpProxy": "http://planted:1"}}}),
 }
-# Of the host's: its Open MPI's, if it has one.
+# Files of the host, which its Open MPI reads if it has one.
 OF_HOST = {
     Path("/etc/openmpi/openmpi-mca-params.conf"): "btl = planted\noob = planted\n",
     Path("/etc/pmix/pmix-mca-params.conf"): "gds = planted\n",
@@ -67,7 +67,7 @@ VARIABLES = {
 
 @pytest.fixture
 def planted(tmp_path_factory, monkeypatch):
-    """A home with files, and variables, each of which would change or stop a run of some runtime."""
+    """Set variables, and a home with files, each of which would change or stop a run of some runtime."""
     # Open MPI splits the names of its files at colons, which a test's own folder has.
     folder = tmp_path_factory.mktemp("planted")
     for name, content in FILES.items():
@@ -82,7 +82,7 @@ def planted(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def planted_on_the_host():
-    """Files of this host, in folders of their own while a test runs, which would stop a run whose launcher reads them."""
+    """Make files of this host that would stop a run whose launcher reads them. They are mounted only during a test."""
     made = []
     for path, content in OF_HOST.items():
         if not path.parent.exists():
@@ -108,7 +108,7 @@ def unusual(tmp_path):
 
 
 def variables_of_rank(folder: Path, seen: dict[str, str], over: threading.Event) -> None:
-    """Take the variables of a rank that runs in a folder, as soon as there is one."""
+    """Copy the variables of a rank that runs in a folder into `seen`, as soon as there is one."""
     while not seen and not over.wait(0.1):
         for process in (Path(f"/proc/{number}") for number in called("hpcc")):
             with contextlib.suppress(OSError):
@@ -118,7 +118,7 @@ def variables_of_rank(folder: Path, seen: dict[str, str], over: threading.Event)
 
 
 def planted_in(seen: dict[str, str]) -> set[tuple[str, str]]:
-    """The planted variables among a program's."""
+    """Return the planted variables among those of a program."""
     return {
         (name, value) for name, value in seen.items() if "planted" in f"{name}={value}".lower()
     } | VARIABLES.items() & seen.items()
@@ -126,7 +126,7 @@ def planted_in(seen: dict[str, str]) -> set[tuple[str, str]]:
 
 @pytest.fixture
 def measured(workspace, unusual):
-    """Measures in the unusual folder; the record, and the variables that a rank had."""
+    """Return a function that measures in the unusual folder, and gives the record and the variables of a rank."""
     workspace.folder = unusual / "results/liu2020"
     workspace.folder.mkdir(parents=True)
 
@@ -163,14 +163,14 @@ def test_nothing_of_a_user_s_reaches_a_run_and_its_folder_may_be_any(
     ids=["Open MPI's file", "Docker's file", "Podman's file", "variables"],
 )
 def test_files_and_variables_show_where_they_reach(working, measured, planted, monkeypatch, runtime, through):
-    """Files and variables of this test change or stop a run that they reach."""
+    """The planted files and variables change or stop a run that they reach."""
     working(runtime)
     usual = variables.of_run
     monkeypatch.setattr(
         variables, "of_run", lambda given, folder: usual(given, folder) | {name: given[name] for name in through}
     )
     if "HOME" in through:
-        # Containers are told their HOME.
+        # Containers get HOME from this function.
         monkeypatch.setattr(variables, "home_of", lambda folder: Path(planted["HOME"]))
     found, seen = measured(runtime, "E1")
     assert found["status"] == "failed" or planted_in(seen)

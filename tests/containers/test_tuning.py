@@ -1,4 +1,4 @@
-"""Real Hadoop clusters: runs of li2018's second stage, settings that act, killed workers and masters, what a kill leaves."""
+"""Real Hadoop clusters: runs of li2018's second stage, settings that take effect, killed workers and masters, leftovers."""
 
 import json
 import os
@@ -75,14 +75,17 @@ def workspace(tmp_path, image, config, working, here):
 
 
 def there() -> set[str]:
-    """What a cluster may leave: containers of ours, and volumes and Java of every user."""
+    """Return what a cluster may leave: containers of ours, and volumes and Java processes of all users."""
     volumes = output(["docker", "volume", "ls", "--quiet"]).split()
     java = subprocess.run(["pgrep", "-f", "opt/hadoop/lib"], capture_output=True, text=True).stdout.split()
     return {*output(LISTED).split(), *volumes, *java}
 
 
 def once(name: str, job: bool, do) -> threading.Thread:
-    """Do something to the container whose name ends so when it is there, or when a job runs, in a thread."""
+    """Start a thread that calls `do` with the container whose name ends with `name`, once it is there.
+
+    With `job`, wait until a job runs too.
+    """
 
     def wait():
         end = time.monotonic() + 120
@@ -102,7 +105,7 @@ def test_a_job_makes_what_sort_makes_and_its_settings_act(workspace):
 
 
 def acts(found, strategy) -> None:
-    """The jobs of a record are right, and a strategy's settings are those that they had."""
+    """Check that the jobs of a record are correct, and that they had the settings of a strategy."""
     assert found["status"] == "valid", found["reason"]
     jobs = {job["size"]: job for job in found["jobs"]}
     assert set(jobs) == ({"small"} if "+" in strategy else {"small", "large"})
@@ -122,7 +125,7 @@ def test_a_job_ends_well_without_a_worker_that_was_killed_and_the_run_is_marked(
     killer.join()
     assert found["status"] == "invalid" and "worker2 ended under the job, which ended well all the same" in found["reason"]
     assert found["lost"][0].endswith("worker2") and len(found["jobs"]) == 1
-    # What its tasks said is kept.
+    # The logs of its tasks are kept.
     assert list(workspace.folder.glob("raw/docker/out_of_band_heartbeat/*/worker1/tasks/*/*/syslog"))
 
 
@@ -153,7 +156,7 @@ def test_a_cluster_that_cannot_start_says_why_at_once(workspace, monkeypatch):
 
 @pytest.fixture
 def machine(tmp_path_factory, monkeypatch):
-    """Another machine with an engine of its own, as a plan knows it."""
+    """Another machine with its own engine, as a plan knows it."""
     if lacking := another.missing():
         pytest.skip(lacking)
     folder = tmp_path_factory.mktemp("ssh")
@@ -175,7 +178,7 @@ def test_a_worker_may_be_on_another_machine_and_nothing_stays_there(workspace, m
     assert found["status"] == "valid", found["reason"]
     assert found["settled"][0]["idle"] and found["jobs"][0]["maps"] >= 1
     assert engine.left() == []
-    # What the worker and its tasks said is here.
+    # The logs of the worker and its tasks are here.
     assert list(workspace.folder.glob("raw/docker/baseline/*/worker1/nodemanager.log"))
     assert list(workspace.folder.glob("raw/docker/baseline/*/worker1/tasks/*/*/syslog"))
 

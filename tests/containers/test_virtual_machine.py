@@ -1,4 +1,5 @@
-"""A real virtual machine, by KVM where a guest boots with it and emulated elsewhere: what is in it, and how it is entered."""
+"""A real virtual machine: its content, and how programs enter it. It uses KVM if a guest boots with it, and emulation
+otherwise."""
 
 import hashlib
 import os
@@ -54,9 +55,9 @@ def test_it_has_the_files_of_the_image_and_a_kernel_of_its_own(guest, image):
     assert output(guest.inside(["cat", "/etc/debian_version"])) == (Path(image["rootfs"]) / "etc/debian_version").read_text()
     assert output(guest.inside(["hostname"])).strip() == guest.name
     assert output(guest.inside(["nproc"])).strip() == "1"
-    # The image's own programs run, and not those that the guest begins with.
+    # The image's own programs run, and not those with which the guest begins.
     assert output(guest.inside(["readlink", "/proc/self/exe"])).strip() == "/usr/bin/readlink"
-    # It reaches this host, and is reached: at a port where nobody listens it refuses.
+    # This host reaches it: it refuses a port without a listener.
     address = output(guest.inside(["hostname", "-I"])).split()[0]
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((address, 9), 5)
@@ -76,7 +77,7 @@ def test_a_program_is_entered_as_in_a_container(guest):
     assert output(guest.inside(["sh", "-c", "cat /proc/*/cmdline | tr '\\0' ' '"])).count("sleep 1000") == 1
     # More than a pipe holds at once.
     assert len(output(guest.inside(["head", "-c", "3000000", "/dev/zero"]))) == 3_000_000
-    # What is written here meanwhile stays as it is.
+    # A file that the host has changed stays as it is.
     (folder / "given").write_text("two")
     output(guest.inside(["true"]))
     assert (folder / "given").read_text() == "two"

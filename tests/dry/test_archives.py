@@ -1,4 +1,4 @@
-"""From results to an archive and back: all that is made of measurements, made again without measuring."""
+"""From results to an archive and back: all that is made from measurements is made again without measuring."""
 
 import json
 import os
@@ -22,12 +22,12 @@ from tests.project import Project
 FIGURES = 1
 SMALL, MADE = "plimsoll2026", "results/from/plimsoll-plimsoll2026"
 ARCHIVE = f"plimsoll-{SMALL}.zip"
-# With figures and pages they take as long as all others together, and other studies have their designs. Tables of theirs are
-# made again from the project's own archives.
+# These studies are left out, because with figures and pages they take as long as all others together. Other studies
+# have their designs, and their tables are made again from the project's own archives.
 LARGE = {"liu2020", "jha2021"}
-# These take a minute each. The archives of all references are read, and their tables made again, by another test.
+# These studies take a minute each. Another test reads the archives of all references, and makes their tables again.
 LONGER = {"amaral2015", "jha2018", "li2018", "plimsoll2026"}
-# No engine answers, and no other runtime is found.
+# With these variables no engine answers, and no other runtime is found.
 NOTHING = {"PATH": "/usr/bin:/bin", "DOCKER_HOST": "unix:///nonexistent.sock"}
 
 
@@ -41,8 +41,8 @@ class Archived(Project):
         )
 
     def make_up(self, study: str, figures: int, sessions: int = 1) -> None:
-        """Leave what the workflow would leave of sessions of a study that is cut down to some of its figures, each of another
-        chart: drawing takes most of the time."""
+        """Write what the workflow would write for sessions of a study. The study keeps only some figures, each of
+        another chart, because drawing takes most of the time."""
         with self.edited(f"config/studies/{study}.yaml") as content:
             of_chart = {figure["chart"]: name for name, figure in content["figures"].items()}
             kept = sorted(of_chart.values())[:figures]
@@ -59,7 +59,7 @@ class Archived(Project):
         return self.run("plimsoll", "remake", "--file", archive, *words, **NOTHING)
 
     def contents(self, folder: str) -> dict[str, tuple[bytes, int]]:
-        """Every file below a folder, by its path there, with when it was changed."""
+        """Return (content, time of the last change in ns) of every file below a folder, by its path there."""
         files = [path for path in (self.folder / folder).rglob("*") if path.is_file()]
         return {str(path.relative_to(self.folder / folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
@@ -71,7 +71,7 @@ def project(tmp_path_factory) -> Archived:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory) -> Archived:
-    """A project with an archive of two sessions of a small study, without figures; tests leave both as they are."""
+    """Return a project with an archive of two sessions of a small study, without figures. Tests leave both as they are."""
     made = Archived(tmp_path_factory.mktemp("small"))
     made.make_up(SMALL, 0, sessions=2)
     assert made.archive(SMALL).stdout.startswith(f"{ARCHIVE} (")
@@ -80,7 +80,7 @@ def small(tmp_path_factory) -> Archived:
 
 @pytest.fixture(scope="module")
 def remade(small) -> Archived:
-    """The same, with all that is made of the archive."""
+    """Return the project of `small`, with all that is made from its archive."""
     done = small.remake(ARCHIVE)
     assert done.returncode == 0, done.stderr
     assert "were made again, byte for byte" in done.stdout
@@ -88,7 +88,7 @@ def remade(small) -> Archived:
 
 
 def one_sentence(done: subprocess.CompletedProcess) -> str:
-    """What a refused command said."""
+    """Return the one sentence that a refused command printed."""
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ")]
@@ -127,15 +127,15 @@ def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, st
     assert (project.folder / f"results/from/{study}/results/claims.html").stat().st_size > 10_000
 
 
-# Those of the project that are archives too.
+# References of the project that are archives too.
 ARCHIVED = sorted(path.parent.name for path in REFERENCE.glob("*/reference-*.zip"))
 OTHER_TABLES = re.compile(r"results/[^/]+/(tables/[^/]+|sessions)\.csv")
 
 
 @pytest.mark.parametrize("study", ARCHIVED)
 def test_reference_measurements_are_made_again_on_another_checkout(project, study):
-    """Of the project's own archives: what today's code makes of their records, verdicts too, is what is shown of them. Figures
-    and pages are left out, which take most of the time."""
+    """Today's code makes from the records of the project's own archives what is shown of them, verdicts too. Figures
+    and pages are left out, because they take most of the time."""
     folder = project.folder / f"results/from/tables-of-{study}"
     folder.mkdir(parents=True)
     with reading.opened(project.folder / f"results/reference/{study}/{layout.reference(study)}") as archive:
@@ -156,7 +156,8 @@ def test_reference_measurements_are_made_again_on_another_checkout(project, stud
 
 
 def test_an_archive_is_a_workflow_run_crate(small):
-    """One whose cells measure a program, and one with cells that measure none: small, and both in one with raw outputs."""
+    """Cells of one study measure a program, and the other study has cells that measure none. One archive is small, and
+    one has both studies with raw outputs."""
     small.make_up("amaral2015", 0)
     raw = small.folder / f"results/{SMALL}/raw/a/1-1/stdout.txt"
     raw.parent.mkdir(parents=True)
@@ -173,7 +174,7 @@ def test_an_archive_is_a_workflow_run_crate(small):
 
 
 def test_a_crate_that_lacks_what_is_required_is_found(small):
-    """The validator is asked, and not only called."""
+    """The validator finds problems, and is not only called."""
     lacking = small.folder / "lacking.zip"
     with zipfile.ZipFile(small.folder / ARCHIVE) as whole, zipfile.ZipFile(lacking, "w") as file:
         for name in whole.namelist():
@@ -190,14 +191,14 @@ def test_what_was_made_once_is_kept_and_nothing_else_is_taken_for_it(remade):
     first = page.stat().st_mtime_ns
     again = remade.remake(ARCHIVE)
     assert again.returncode == 0 and page.stat().st_mtime_ns == first and "Nothing to be done" in again.stderr
-    # A record that was changed.
+    # A record was changed.
     record = remade.folder / remade.files(f"{MADE}/results/{SMALL}/runs/**/*.json")[0]
     content = record.read_text()
     record.write_text(content.replace("valid", "failed"))
     said = one_sentence(remade.remake(ARCHIVE))
     assert f"{record.relative_to(remade.folder)} is not what {ARCHIVE} has: delete {MADE}" in said
     record.write_text(content)
-    # Another archive of the same name.
+    # Another archive has the same name.
     other = remade.folder / "elsewhere" / ARCHIVE
     other.parent.mkdir()
     remade.archive(SMALL, "--raw", "--output", str(other))
@@ -260,7 +261,7 @@ def test_claims_of_one_s_own_judge_an_archive_in_a_folder_of_their_own(small):
     assert "were made again, byte for byte" in done.stdout
     judged = json.loads((small.folder / f"{MADE}+lenient/results/{SMALL}/claims.json").read_text())
     assert {result["margin"] for result in judged} == {1000.0}
-    # Those of another study, and what is none.
+    # The file has claims of another study, and then no valid claims.
     shutil.copy(small.folder / "config/claims/liu2020.yaml", small.folder / "other.yaml")
     said = one_sentence(small.remake(ARCHIVE, "--claims", "other.yaml"))
     assert f"other.yaml has the claims of liu2020, and {ARCHIVE} has {SMALL}." in said
@@ -282,7 +283,7 @@ def test_what_cannot_be_archived_or_used_is_told_in_one_sentence(tmp_path):
 
 
 def test_two_archives_are_compared(small):
-    """Of what was measured before and after a change: told, with the exit status of a guard."""
+    """Archives from before and after a change: the difference is reported, and the exit status is 1."""
     observations = small.folder / f"results/{SMALL}/observations.csv"
     content = observations.read_bytes()
     table = pd.read_csv(observations, keep_default_na=False)
@@ -299,7 +300,7 @@ def test_two_archives_are_compared(small):
     rows = pd.read_csv(small.folder / "changed/compare.csv")
     worse = rows[rows["answer"] == "worse"]
     assert set(worse["runtime"]) == {"docker"} and worse["metric"].str.endswith("bandwidth").all() and len(worse) > 1
-    # Both have records: the bits are known, and findings are compared with their effects.
+    # Both archives have records, so that their bits are known, and claims are compared with their effects.
     assert f"Both ran the same bits ({len(made_up.BITS)} programs and libraries)." in " ".join(done.stdout.split())
     assert (rows["kind"] == "effect").sum() > 10 and "−67 % [" in done.stdout
     assert done.stdout.splitlines()[-1].endswith("comparisons are worse in B (exit 1)")
@@ -307,7 +308,7 @@ def test_two_archives_are_compared(small):
 
 
 def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_path):
-    """As those of a host of rules/cluster.smk are; the file is the same."""
+    """Results of a host of rules/cluster.smk are archived in this way. The file is the same as from inside the folder."""
     done = subprocess.run(
         [
             sys.executable,
@@ -364,7 +365,7 @@ def test_make_archives_the_folder_that_it_is_told(project):
 
 
 def test_making_again_needs_no_set_up_but_python(project):
-    """What make would run, with an archive and without."""
+    """Check what make would run, with an archive and without."""
     commands = {"FROM=a.zip": ("python.sh", 'remake --file "$FROM"'), "STUDIES=liu2020": ("all.sh", "snakemake")}
     for given, words in commands.items():
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Bad input: one clear sentence, an exit status that is not 0, and nothing measured is touched."""
+"""Bad input gives one clear sentence and an exit status that is not 0, and touches nothing that was measured."""
 
 import os
 import re
@@ -13,7 +13,8 @@ OF_OTHERS = re.compile("; waiting for it[.]|^plimsoll: left over from a killed r
 
 
 def refused(done) -> str:
-    """The one line that plimsoll said, but of other tests: that one has the machine, or has left something there."""
+    """Return the one line that plimsoll printed. Lines about other tests do not count: one may have the machine, or
+    have left something there."""
     assert done.returncode != 0
     said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ") and not OF_OTHERS.search(line)]
     assert len(said) == 1, done.stderr
@@ -22,7 +23,7 @@ def refused(done) -> str:
 
 
 def set_up(project, name: str, *words: str) -> subprocess.CompletedProcess:
-    """What a step of set-up does in the project, which takes the environment of the tests."""
+    """Run a step of set-up in the project, which uses the Python environment of the tests."""
     environment = project.folder / ".venv"
     if not environment.is_symlink():
         environment.symlink_to(PROJECT / ".venv")
@@ -32,7 +33,7 @@ def set_up(project, name: str, *words: str) -> subprocess.CompletedProcess:
 
 
 def refused_with(project, file: str, old: str, new: str) -> str:
-    """What plimsoll said to a file of the project in which one text was replaced by another."""
+    """Return what plimsoll printed after one text in a file of the project was replaced by another."""
     path = project.folder / file
     text = path.read_text()
     assert old in text
@@ -131,7 +132,7 @@ def test_a_configuration_that_cannot_be_used(project, text, sentence):
     try:
         path.unlink() if text is None else path.write_text(text)
         assert sentence in refused(project.snakemake("--dry-run", "all"))
-        # Set-up reads it before the workflow does. It ends there, with the sentence alone.
+        # Set-up reads the configuration before the workflow does. It must end there, with the sentence alone.
         for words in (("environments.sh",), ("packages.py", "images")):
             done = set_up(project, *words)
             assert sentence in refused(done) and not done.stdout and len(done.stderr.splitlines()) == 1
@@ -167,7 +168,7 @@ def test_targets_that_there_are_not(project, target, sentence):
     done = project.snakemake("--dry-run", f"results/{target}")
     said = refused(done)
     assert sentence in said and said.startswith(f"plimsoll: results/{target}: ")
-    # One sentence and no plan before it.
+    # There is one sentence, and no plan before it.
     assert len(done.stderr.splitlines()) <= 2, done.stderr
 
 
@@ -181,8 +182,8 @@ def test_the_dry_run_of_a_figure_says_how_long_the_figure_takes(project):
 
 
 def read_only(project, folder: str, *arguments: str) -> subprocess.CompletedProcess:
-    """Snakemake in a project with a folder that cannot be written. Root may write everywhere, so for root the folder is a file
-    system of its own."""
+    """Run Snakemake in a project with a folder that cannot be written. Root may write everywhere, so for root the
+    folder is mounted read-only."""
     words = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments, "--config", *project.settings]
     options = {"cwd": project.folder, "env": project.environment, "capture_output": True, "text": True, "timeout": 120}
     if os.geteuid() == 0:

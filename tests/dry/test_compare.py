@@ -14,7 +14,7 @@ REFERENCE = f"results/reference/{STUDY}"
 
 
 def compare(project, *words: str) -> subprocess.CompletedProcess:
-    """The command in the project's folder."""
+    """Run the command in the project's folder."""
     return subprocess.run(
         [sys.executable, "-m", "plimsoll", "compare", *words],
         cwd=project.folder,
@@ -26,10 +26,10 @@ def compare(project, *words: str) -> subprocess.CompletedProcess:
 
 
 def made_slower(project, factor: float) -> str:
-    """A copy of the reference in which programs in Docker took so many times as long; its folder."""
+    """Copy the reference so that programs in Docker took `factor` times as long, and return the folder of the copy."""
     if not (project.folder / REFERENCE).is_dir():
         pytest.skip(f"{STUDY} was taken out")
-    # Where an archive lies beside the tables, that is read.
+    # An archive beside the tables would be read instead of them.
     for path in (project.folder / REFERENCE).glob("*.zip"):
         path.unlink()
     place = f"results/{STUDY}"
@@ -50,7 +50,7 @@ def test_a_filter_that_came_back_is_found_in_the_evidence_of_the_docs(fresh):
     told = " ".join(done.stdout.split())
     profiles = [f"name=seccomp,profile={name}" for name in ("/etc/docker/allow-all.json", "default")]
     assert f"docker-shared, security: {profiles[0]} in A, {profiles[1]} in B" in told
-    # Where nothing has changed nothing is found.
+    # Without a change nothing is found.
     assert compare(fresh, without, without, "--out", "same").returncode == 0
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_compared_ends_with_2(project):
     ):
         done = compare(project, *words)
         assert done.returncode == 2 and sentence in refused(done)
-    # References that are archives were unpacked to be looked at.
+    # Only references that are archives were unpacked, for the comparison.
     assert set(project.files("results/compare/*")) <= {"results/compare/archives"}
 
 
@@ -96,6 +96,6 @@ def test_make_gives_the_command_what_it_is_told(project):
     )
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.replace("\\\n", " ").split())
-    # What is given reaches the shell as values of variables (tests/unit/test_makefile.py).
+    # User input reaches the shell as values of variables (tests/unit/test_makefile.py).
     options = '--margin "$MARGIN" --session-blocks "$SESSION_BLOCKS" --out "$OUT" --all --force'
     assert told.endswith(f'plimsoll compare "$A" "$B" {options}')

@@ -1,4 +1,4 @@
-"""A kind of study is one folder: without it, the rest plans and passes its tests."""
+"""A kind of study is one folder: without it, the rest can be planned and passes its tests."""
 
 import re
 import shutil
@@ -15,10 +15,10 @@ def studies_of(design: str) -> list[str]:
     return [path.stem for path in files if yaml.safe_load(path.read_text())["design"] == design]
 
 
-# What a test asks that looks at whichever studies are there; any other one can only name what was taken out, and that is found
-# when it is loaded.
+# Tests with one of these names look at whichever studies are there. Any other test can only name what was removed, and
+# loading the tests finds that.
 LOOKING = re.compile(r"studies\.names|load_all")
-# They look at one study after the other, and take minutes: without a design they have fewer to look at.
+# These tests look at one study after the other, and take minutes. Without a design they only have fewer studies.
 LONG = {
     *("test_pages_of_studies.py", "test_worlds.py", "test_charts.py", "test_archives.py", "test_compare.py"),
     *("test_partial_results.py", "test_answer_in_time.py"),

@@ -14,26 +14,26 @@ from tests.conftest import built
 from tests.project import PROJECT, Project
 
 STUDY, SETTINGS = "liu2020", Project.settings
-# A figure that takes no run, as one socket cannot measure what it shows.
+# This figure needs no run, because one socket cannot measure what it shows.
 DRAWN = "fig16"
-# The same settings in a file: what is nested in one that is given by --config is text.
+# The same settings for a file. In --config, a nested value is a text.
 OF_MODULE = {
     **{"profile": "ci", "repetitions": 1},
     "runtimes": dict.fromkeys(("singularity", "singularity-instance", "singularity-cgroup"), "off"),
 }
-# The module as the documentation shows it, in the place of whose clone another one is put.
+# The documentation shows the module with this path of a clone. Tests put another path in its place.
 DOCUMENTED, CLONE = PROJECT / "docs/hosts.md", "/path/to/plimsoll"
 
 
 def snakemake(project: Project, folder: Path, *words: str, settings: tuple[str, ...] = SETTINGS) -> subprocess.CompletedProcess:
-    """Snakemake in a folder, as somebody has it who never was in the project's."""
+    """Run Snakemake in a folder, as a user does who was never in the project's folder."""
     command = [sys.executable, "-m", "snakemake", "--cores", "1", *words, "--config", *settings]
     known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, timeout=600)
 
 
 def files(folder: Path) -> set[str]:
-    """The files below a folder but for what Python compiles."""
+    """Return the paths of the files below a folder, without what Python compiles."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
 
 
@@ -47,14 +47,14 @@ def elsewhere(tmp_path) -> Path:
 
 @pytest.fixture
 def untouched(project):
-    """That nothing is written into the project."""
+    """Check that nothing is written into the project."""
     before = files(project.folder)
     yield
     assert files(project.folder) == before
 
 
 def counted(done: subprocess.CompletedProcess) -> dict[str, int]:
-    """Rules that a dry run would run, with how often."""
+    """Return the rules that a dry run would run, each with its number of jobs."""
     assert done.returncode == 0, done.stderr
     rows = (line.rpartition(" ") for line in (done.stdout + done.stderr).splitlines())
     return {name.strip(): int(number) for name, _, number in rows if number.isdigit() and name.strip().isidentifier()}
@@ -69,7 +69,7 @@ def test_a_dry_run_elsewhere_has_the_same_jobs(project, elsewhere, untouched):
 
 
 def test_plan_and_figure_are_made_elsewhere_beside_what_is_there(project, elsewhere, untouched):
-    """With the project's notebook, and by commands that are given both folders."""
+    """The notebook is the project's, and the commands name both folders."""
     kept = elsewhere / f"results/{STUDY}/runs/kept.json"
     kept.parent.mkdir(parents=True)
     kept.write_text("{}")
@@ -82,7 +82,7 @@ def test_plan_and_figure_are_made_elsewhere_beside_what_is_there(project, elsewh
     notebook = json.loads((elsewhere / f"results/{STUDY}/notebooks/{DRAWN}.ipynb").read_text())
     assert all(cell.get("execution_count") for cell in notebook["cells"] if cell["cell_type"] == "code")
     assert (elsewhere / ".snakemake/plimsoll.lock").exists() and kept.read_text() == "{}"
-    # All of it is there: nothing is to be done again, by whichever of the folders it is called from.
+    # Everything exists, so that nothing is made again, whichever of the two folders Snakemake is called from.
     again = snakemake(project, elsewhere, "--snakefile", str(project.folder / "Snakefile"), "--dry-run", *wanted)
     assert again.returncode == 0 and "Nothing to be done" in again.stdout + again.stderr
 
@@ -107,14 +107,15 @@ def test_a_file_of_the_configuration_may_lie_in_the_project(project, elsewhere):
 
 
 def documented() -> str:
-    """The workflow that has the project as a module, as docs/hosts.md shows it."""
+    """Return the workflow that has the project as a module, as docs/hosts.md shows it."""
     (snippet,) = re.findall(r"```python\n(module plimsoll:.*?)```", DOCUMENTED.read_text(), re.DOTALL)
     assert snippet.count(CLONE) == 1
     return snippet
 
 
 def module(project: Project, folder: Path, **settings: object) -> list[str]:
-    """Put that workflow into a folder, with settings of the module in its own configuration; what Snakemake is told besides."""
+    """Write the documented workflow into a folder, with settings of the module in its own configuration. Return further
+    options for Snakemake."""
     (folder / "Snakefile").write_text(documented().replace(CLONE, str(project.folder)))
     (folder / "mine.yaml").write_text(yaml.safe_dump({"plimsoll": settings, "of_another_rule": 1}))
     return ["--workflow-profile", str(project.folder / "profiles/default"), "--configfile=mine.yaml"]
@@ -127,7 +128,7 @@ def test_a_local_clone_is_a_module(project, elsewhere, untouched):
 
 
 def test_what_onstart_does_is_done_where_the_importing_workflow_calls_it(project, elsewhere, untouched):
-    """Whatever the rules are called there: the plan is there before the first job, and the folder is held."""
+    """The plan is there before the first job and the folder is locked, whatever the importing workflow calls the rules."""
     wanted = f"results/{STUDY}/figures/{DRAWN}.pdf"
     done = snakemake(project, elsewhere, *module(project, elsewhere, **OF_MODULE), wanted, settings=("mine=1",))
     assert done.returncode == 0, done.stderr
@@ -144,7 +145,7 @@ def test_a_module_s_configuration_says_what_is_different(project, elsewhere):
 
 
 def test_the_names_of_a_module_s_rules_may_be_plimsoll_s_own(project, elsewhere, untouched):
-    """As the documentation says: without `as`."""
+    """The documentation says how: without `as`."""
     named = module(project, elsewhere, **OF_MODULE)
     path = elsewhere / "Snakefile"
     path.write_text(path.read_text().replace(" as plimsoll_*", ""))

@@ -1,4 +1,4 @@
-"""The project works in a folder whose name a shell would make something else of."""
+"""The project works in a folder whose name has a special meaning for a shell."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def test_the_name_of_the_project_s_folder_may_be_anything(tmp_path, name):
     folder = tmp_path / name
     folder.mkdir()
     project = Project(folder)
-    # A job that goes through a shell, with a file that it is asked for.
+    # This file is made by a job that goes through a shell.
     done = project.snakemake("results/li2018-hadoop/plan.json", config=("profile=ci", "runtimes={docker: off}"))
     assert done.returncode == 0, done.stderr
     assert (folder / "results/li2018-hadoop/plan.json").is_file()

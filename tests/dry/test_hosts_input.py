@@ -1,4 +1,5 @@
-"""rules/cluster.smk, as far as it measures nothing: hosts refused in one sentence, and pages of hosts that are done."""
+"""What rules/cluster.smk does without measuring: it refuses hosts in one sentence, and makes pages of hosts that are
+done."""
 
 import json
 import shutil
@@ -18,7 +19,7 @@ SINFO = "#!/bin/sh\nprintf 'n1 2 4000\\nn2 2 4000\\nrack-J3 2 4000\\n'\n"
 
 @pytest.fixture
 def submit(project, tmp_path):
-    """A function that starts rules/cluster.smk where Slurm's commands are scripts."""
+    """Return a function that starts rules/cluster.smk, with scripts in the place of Slurm's commands."""
     folder = tmp_path / "bin"
     folder.mkdir()
 
@@ -57,7 +58,7 @@ def test_without_the_plugin(submit):
 
 @pytest.fixture
 def plugin(project) -> dict[str, str]:
-    """An environment in which Snakemake has the plugin."""
+    """Return environment variables by which Snakemake has its plugin for Slurm."""
     if lacking := missing_plugin():
         pytest.skip(lacking)
     return {"PYTHONPATH": f"{project.environment['PYTHONPATH']}:{PLUGIN}"}
@@ -82,7 +83,7 @@ STUDY = "li2018-hadoop"
 
 
 def test_pages_are_made_of_hosts_that_are_done(submit, project):
-    """Each two hosts are compared, and all stand on one page. Nothing is measured: both are marked as done."""
+    """Each pair of hosts is compared, and one page has all hosts. Nothing is measured: both are marked as done."""
     built(STUDY)
     (project.folder / "images.tar.gz").touch()
     for name in ("n1", "n2"):

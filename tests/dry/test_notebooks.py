@@ -1,4 +1,4 @@
-"""Each notebook as it is opened by hand: a fresh kernel, the parameters that stand in it, the reference measurements."""
+"""Each notebook as a user opens it: a fresh kernel, the parameters in the notebook, and the reference measurements."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ DESIGNS = PROJECT / "scripts/plimsoll/designs"
 
 def run(name: str, folder: Path) -> nbformat.NotebookNode:
     notebook = nbformat.read(sources.NOTEBOOKS / f"{name}.ipynb", as_version=4)
-    # Through files, not through the loopback network, as the workflow runs them.
+    # Communicate through files and not through the loopback network, as the workflow does.
     client = NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(sources.NOTEBOOKS)}}
     )
@@ -44,7 +44,7 @@ def test_a_notebook_works_at_once_and_measures_nothing(name, tmp_path):
     assert "The study's question" in shown(question)
     assert " n  planned\n" in shown(measured) and shown(data)
     assert any("image/png" in output.get("data", {}) for output in figure.outputs)
-    if name == "hardware":  # of scenarios nothing is measured
+    if name == "hardware":  # scenarios are not measured
         assert "no test of these cells" in shown(tests) and "No statement" in shown(verdicts)
     else:
         assert "From `tests.csv`" in shown(tests) and "From `claims.csv`" in shown(verdicts)
@@ -60,7 +60,7 @@ def test_every_notebook_shows_some_chart():
 
 
 def notebook_of(line: str, path: Path) -> Path:
-    """A notebook of one line."""
+    """Write a notebook of one line, and return its path."""
     kernel = {"kernelspec": {"name": "python3", "display_name": "", "language": "python"}}
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(line)], metadata=kernel), path)
     return path
@@ -91,7 +91,7 @@ def test_a_file_that_a_notebook_does_not_find_is_told_in_its_own_words(tmp_path)
 def test_what_a_cell_shows_is_in_the_notebook_that_is_kept(tmp_path, monkeypatch):
     figure = data.read(REFERENCE / "liu2020/figures", "fig09")
     line = "import sys\nprint(figure)\nprint('loud', file=sys.stderr)\ndisplay(3)\n1 + 1"
-    # Nothing is left of another notebook, and nothing is written at home.
+    # Nothing is left of another notebook, and nothing is written into HOME.
     for made, home in (("first", tmp_path / "a"), ("second", tmp_path / "b")):
         home.mkdir()
         monkeypatch.setenv("HOME", str(home))

@@ -1,4 +1,4 @@
-"""Only what is missing is measured: what a dry run of amaral2015 would do when records are there, and when one is deleted."""
+"""Only missing runs are measured: a dry run of amaral2015 when all records are there, and when one is deleted."""
 
 import json
 import re
@@ -8,14 +8,14 @@ import pytest
 from tests.conftest import built
 
 STUDY = "amaral2015"
-# Machines are looked for by booting one, which is not for a test that measures nothing.
+# To find out if virtual machines work, one is booted. A test that measures nothing should not do that.
 CONFIG = (f"studies={STUDY}", "profile=ci", "runtimes={vm: off, vm-emulated: off, docker-open-vswitch: off}")
 DELETED = "creation/docker-nested/1/1"
 
 
 @pytest.fixture
 def measured(fresh):
-    """A project with a record of each run, and the plan."""
+    """Return a project with a record of each run, and the plan."""
     built(STUDY)
     done = fresh.snakemake(f"results/{STUDY}/plan.json", config=CONFIG)
     assert done.returncode == 0, done.stderr
@@ -34,7 +34,7 @@ def test_a_deleted_record_is_the_only_run_that_is_measured_again(measured):
     assert len(plan["order"]) > 20 and [DELETED, 1] in plan["order"]
     assert "measure" not in project.jobs("all", config=CONFIG)
     (project.folder / f"results/{STUDY}/runs/{DELETED}/1.json").unlink()
-    # Without the profile's wish, Snakemake names each job.
+    # The profile silences the list of jobs. This option has Snakemake name each job.
     done = project.snakemake("--dry-run", "all", "--quiet", "host", config=CONFIG)
     assert done.returncode == 0, done.stderr
     runs = re.findall(rf"wildcards: study={STUDY}, run=(\S+)", done.stdout + done.stderr)

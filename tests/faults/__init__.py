@@ -1,1 +1,1 @@
-"""Faults that are drawn from a seed, against each study: `make faults HOURS=...`; docs/faults.md has what they found."""
+"""Faults that are drawn from a seed, against each study: `make faults HOURS=...`. docs/faults.md has the results."""

@@ -1,4 +1,5 @@
-"""python -m tests.faults --seed SEED (--number NUMBER | --faults FAULTS | --hours HOURS): docs/faults.md."""
+"""Make faults during workflows: python -m tests.faults --seed SEED (--number NUMBER | --faults FAULTS | --hours HOURS).
+See docs/faults.md."""
 
 import argparse
 import hashlib
@@ -21,15 +22,15 @@ from tests.faults.campaign import Campaign, Result, good, last, summary
 from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
 
-# Of a campaign there is a line of each fault: those of the seeds that the docs show come with the project.
+# A campaign has one line per fault. The campaigns of the SEEDS, which the docs show, come with the project.
 RESULTS, SHOWN = PROJECT / ".cache/faults", PROJECT / "docs/calibration"
-# The machine's files: on a disk, and not in a place for temporary files, as it has its own.
+# Folder for the machine's files. It is on a disk and not in a place for temporary files, because the machine has its own.
 PLACE = paths.ROOT_S_IMAGES.parent
 SEED, SEEDS = 2026, (2026, 2027)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit status 1 if something was lost or left, 2 if there can be no campaign here."""
+    """Run a campaign. Return 1 if something was lost or left, 2 if there can be no campaign here, and else 0."""
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
     if reason := machine.missing():
@@ -61,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def log(seed: int, short: bool = False) -> Path:
-    """The file that has a line of each fault of a campaign."""
+    """Return the file that has one line per fault of a campaign."""
     return SHOWN / f"faults_{seed}.jsonl" if seed in SEEDS and not short else RESULTS / f"{seed}{'-short' * short}.jsonl"
 
 
@@ -79,14 +80,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def folder() -> Path:
-    """A new folder for a machine's files."""
+    """Make a new folder for a machine's files, and return it."""
     PLACE.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="plimsoll-faults-", dir=PLACE))
 
 
 def stamp() -> dict[str, str]:
-    """What a fault was made by: the `commit`, and a digest of the `scenes` and what else it is drawn from. In others a
-    number is another fault."""
+    """Return what faults are made by: the `commit`, and `scenes`, a digest of the modules that they are drawn from.
+
+    With another digest, the same number is another fault.
+    """
     commit = _git("describe", "--always", "--abbrev=40") or "none"
     changed = _git("status", "--porcelain", "--", ".", ":!docs")
     drawn_from = b"".join(Path(module.__file__).read_bytes() for module in (drawing, means, scenes))
@@ -99,26 +102,26 @@ def _git(*words: str) -> str:
 
 
 def of(by: dict[str, str], lines: str) -> list[dict]:
-    """Of the lines of a campaign those that were made in the same scenes, whatever the commit."""
+    """Return the results in a campaign's lines that were made in the same scenes, whatever the commit."""
     return [one for one in map(json.loads, lines.splitlines()) if one.get("by", {}).get("scenes") == by["scenes"]]
 
 
 def line(result: dict) -> str:
-    """A line of a campaign, without the folders of the machine on which it was made."""
+    """Return a result as a line of a campaign, without the folders of the machine on which it was made."""
     text = json.dumps(result)
-    # Python's own is another one where the project has it by a link.
+    # Python's own folder differs from the project's .venv if that is a link.
     for folder in (PLACE, PROJECT, Path(sys.prefix).resolve(), Path.home()):
         text = text.replace(str(folder), "~")
     return text
 
 
 def struck(results: list[dict]) -> int:
-    """How many faults have hit somebody when they were made the last time."""
+    """Return how many faults have hit a victim in their last result."""
     return sum(bool(one["struck"]) for one in last(results))
 
 
 def _end(*_: object) -> None:
-    """The machine is taken down before this ends."""
+    """Exit with status 143 on SIGTERM, so that the machine is taken down first."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)
 

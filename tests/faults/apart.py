@@ -1,4 +1,4 @@
-"""A machine within this one that is apart from it in all that a fault may strike, and that can be switched off and on."""
+"""A machine within this one that shares nothing with it that a fault may strike, and that can be switched off and on."""
 
 import contextlib
 import os
@@ -14,8 +14,9 @@ from tests.conftest import PROJECT
 from tests.faults import processes
 from tests.workflow import machine
 
-# What is its own: the places for temporary files, locks and shared memory, what engines and networks note, and the store of
-# images, whose files it has in common with this host's. Its first process waits for whatever it inherits.
+# The machine has its own folders for temporary files, locks and shared memory, and its own notes of engines and
+# networks. Its own store of images shares the files with this host's. Its first process waits for every process that it
+# inherits.
 SETUP = """
 set -e
 mount --make-rprivate /
@@ -48,13 +49,13 @@ OWN_ENGINE = ("dockerd", "containerd")
 
 
 class Machine(machine.Machine):
-    """It has a home of its own too; `variables` are those of whoever works there."""
+    """A machine with its own home; `variables` are the environment variables of its user."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.home = folder / "home"
         self.home.mkdir(parents=True, exist_ok=True)
-        # Where the project is may be one of the places that are its own.
+        # The project may be in a folder of which the machine has its own.
         shutil.copytree(super().set_up, self.set_up)
         if not (folder / "images").is_dir():
             subprocess.run(["cp", "--archive", "--link", str(paths.image_store()), str(folder / "images")], check=True)
@@ -65,13 +66,14 @@ class Machine(machine.Machine):
         return self.folder / "scripts/setup"
 
     def switch_on(self) -> None:
-        """Start it, with what was on its disk, and its engine."""
+        """Start the machine, with the files on its disk, and its engine."""
         (self.folder / "up").unlink(missing_ok=True)
         self._begin(SETUP.format(folder=self.folder, images=paths.image_store(), project=PROJECT))
         self.start_engine()
 
     def switch_off(self) -> None:
-        """As a power failure: all processes at once, and with them what is in memory: mounts, networks, locks and cgroups."""
+        """End all processes at once, like a power failure. With them go all things in memory: mounts, networks, locks
+        and cgroups."""
         everything = processes.below([int(self.first)])
         groups = {group for one in everything for group in _groups(one.number)}
         with contextlib.suppress(ProcessLookupError):
@@ -86,21 +88,21 @@ class Machine(machine.Machine):
 
     @property
     def space(self) -> str:
-        """Its namespace of processes."""
+        """Namespace of the machine's processes."""
         return os.readlink(f"/proc/{self.first}/ns/pid")
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a fresh login there has."""
+        """Environment variables of a fresh login there."""
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "LC_ALL", "TERM")}
         return {**kept, "HOME": str(self.home), "USER": "root"}
 
     def seen(self, path: str) -> Path:
-        """A path of it, as this host sees it."""
+        """Return a path of the machine as this host sees it."""
         return Path(f"/proc/{self.first}/root{path}")
 
     def start(self, *command: str, folder: Path, out, **variables: str) -> subprocess.Popen:
-        """Start a command there, as somebody who works there would."""
+        """Start a command there, as its user would."""
         return subprocess.Popen(
             self.enter(*command, folder=folder),
             env={**self.variables, **variables},
@@ -111,13 +113,13 @@ class Machine(machine.Machine):
         )
 
     def remove(self) -> None:
-        """Switch it off for good, with all that it has on the disk."""
+        """Switch the machine off for good, and remove all that it has on the disk."""
         self.switch_off()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _groups(process: int) -> set[Path]:
-    """The cgroups of a process that are its machine's own, with those above them."""
+    """Return the cgroups of a process that are its machine's own, with those above them."""
     found = set()
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process}/cgroup").read_text().splitlines():

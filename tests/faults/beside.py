@@ -1,4 +1,4 @@
-"""Whether a process of one run is at work while another run is measured."""
+"""Search for strays: processes of one run that still run while another run is measured."""
 
 import contextlib
 import threading
@@ -8,15 +8,15 @@ from pathlib import Path
 from plimsoll.host import processes
 from plimsoll.measuring import lock
 
-# A look reads one file for each process: more of them would be neighbours of what is measured (s).
+# Time between two looks (s). A look reads one file per process, so more of them would disturb the measurement.
 EVERY_SECONDS = 0.2
-# What is there in so many looks one after the other is not just on its way out.
+# A process that is seen in so many successive looks is not just ending.
 LOOKS = 3
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[list[str]]:
-    """Sentences about strays that were seen meanwhile; nobody else may measure on this host."""
+    """Yield a list that has, at the end, a sentence about each stray. Nothing else may measure on this host."""
     found: dict[str, None] = {}
     told: list[str] = []
     done = threading.Event()
@@ -39,7 +39,7 @@ def _watch(found: dict[str, None], done: threading.Event) -> None:
 
 
 def marked() -> list[tuple[int, int, str, str]]:
-    """(when it was started, number, run, name) of each process that has the mark of a run."""
+    """Return (start time, number, run, name) of each process that has the mark of a run."""
     found = []
     for number, run in lock.of_runs().items():
         with contextlib.suppress(OSError, ValueError):
@@ -50,7 +50,7 @@ def marked() -> list[tuple[int, int, str, str]]:
 
 
 def strays(there: list[tuple[int, int, str, str]]) -> dict[tuple[int, str], str]:
-    """Of processes that have a run's mark those that are not of the run which began last, in words, by number and run."""
+    """Return, by number and run, a description of each process that does not belong to the run which began last."""
     begun: dict[str, int] = {}
     for started, _, run, _ in there:
         begun[run] = min(started, begun.get(run, started))

@@ -1,4 +1,4 @@
-"""A campaign: fault after fault, each with the workflow before it, the same command after it, and what is left."""
+"""A campaign of faults. Each strikes a workflow, the same command runs again, and what is left is compared."""
 
 import functools
 import json
@@ -22,13 +22,13 @@ from tests.faults.drawing import CUT, Fault
 from tests.faults.scenes import SCENES, Scene
 from tests.project import Project
 
-# A workflow that takes longer than so many times the undisturbed one, and this (s), hangs.
+# A workflow hangs if it takes longer than TIMES the undisturbed time, and MORE_SECONDS in addition.
 TIMES, MORE_SECONDS = 3.0, 150.0
 
 
 @dataclass
 class Undisturbed:
-    """A scene's project, what its workflow does if nobody disturbs it, and what was there before it: `empty`."""
+    """A scene's project, what its workflow does without a fault, and what was there before it: `empty`."""
 
     scene: Scene
     project: Project
@@ -40,8 +40,10 @@ class Undisturbed:
 
 @dataclass
 class Result:
-    """What became of a fault; `struck` says whom it has hit, and is empty if nobody was there. `wrong` are verdicts, and what
-    they are made of, that are not what the records give."""
+    """Result of a fault. `struck` names its victim, and is empty if there was no victim.
+
+    `wrong` are verdicts, and tables for verdicts, that differ from what the records give.
+    """
 
     fault: Fault
     struck: str = ""
@@ -56,7 +58,7 @@ class Result:
         return not self.problems and not self.left and not self.wrong
 
     def line(self) -> str:
-        """One line of JSON."""
+        """Return the result as one line of JSON."""
         return json.dumps({**asdict(self), "fault": self.fault._asdict()})
 
 
@@ -77,7 +79,7 @@ class Campaign:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def run(self, fault: Fault) -> Result:
-        """Make a fault, with this machine's lock held: nobody else measures, and nobody else removes what it leaves."""
+        """Make a fault while holding this machine's lock: nothing else measures or removes what the fault leaves."""
         image = self.scenes[fault.scene].image
         builder.build(image, "bootstrap")
         with machine_lock.held(lambda holder: print(f"waiting for {holder}", file=sys.stderr, flush=True)):
@@ -103,7 +105,10 @@ class Campaign:
         return result
 
     def _struck_and_again(self, known: Undisturbed, result: Result) -> list[outcome.Kept]:
-        """The workflow, the blow, and the same command; what counted just before the blow, and just before the command."""
+        """Run the workflow, strike it, and run the same command again.
+
+        Return what counted just before the fault, and just before the second command.
+        """
         fault, project, before = result.fault, known.project.folder, []
         process = self._start(known, "first.txt")
         result.struck = striking.strike(
@@ -120,7 +125,7 @@ class Campaign:
         return before
 
     def _again(self, known: Undisturbed, limit: float, result: Result) -> None:
-        """The same command; it waits if what is left of the first is at work."""
+        """Run the same command again. It waits while a part of the first one still runs."""
         code = self._end(self._start(known, "again.txt"), limit, result, "the next start")
         result.codes.append(code)
         if code:
@@ -132,7 +137,7 @@ class Campaign:
         folder = self.folder / "scenes" / name.replace(", ", "-")
         project = scene.prepare(folder)
         empty = leftovers.seen(self.machine, folder)
-        # The image is brought into the engine beforehand: that takes as long as all the rest.
+        # The image is loaded into the engine beforehand, because that takes as long as all the rest.
         words = ("-m", "plimsoll", "image", "--name", scene.image, "--base", "bootstrap", "--output", "/dev/null")
         warm = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
         assert warm.wait(600) == 0
@@ -157,7 +162,7 @@ class Campaign:
         return known
 
     def _told(self, left: Counter[str]) -> str:
-        """What is left, in a line, without the machine's own folder."""
+        """Return what is left as one line, without the machine's own folder."""
         return "; ".join(sorted(name.replace(str(self.machine.folder), "~") for name in left.elements())) or "nothing"
 
     def _start(self, known: Undisturbed, said: str) -> subprocess.Popen:
@@ -166,7 +171,7 @@ class Campaign:
             return self.machine.start(*known.scene.typed, folder=folder, out=out, PYTHONPATH=str(folder / "scripts"))
 
     def _end(self, process: subprocess.Popen, limit: float, result: Result, what: str) -> int:
-        """The exit code of a command; one that hangs is told, and killed."""
+        """Return the exit code of a command. A command that hangs is a problem of the result, and is killed."""
         try:
             return process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -177,8 +182,10 @@ class Campaign:
             return process.wait(30)
 
     def _clean_up(self, known: Undisturbed, result: Result, everything: Counter[str]) -> None:
-        """What is left is removed as a user would; the next fault is not blamed for what is not. Where that hangs or fails
-        there is a new machine."""
+        """Remove what is left as a user would. The next fault is not blamed for what stays.
+
+        If that hangs or fails, there is a new machine.
+        """
         words = ("-m", "plimsoll", "clean-up")
         folder = known.project.folder
         done = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
@@ -194,7 +201,7 @@ class Campaign:
 
 
 def _empty(project: Path) -> None:
-    """Take away all that a workflow has made."""
+    """Remove all that a workflow has made."""
     for path in (project / "results").iterdir():
         if path.name not in ("reference", "README.md"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -202,7 +209,7 @@ def _empty(project: Path) -> None:
 
 
 def _tracebacks(project: Path) -> list[str]:
-    """Users are told in sentences, whatever was killed."""
+    """Return a problem for each output with a traceback: users must get sentences, whatever was killed."""
     texts = {name: (project / name).read_text(errors="replace") for name in ("first.txt", "again.txt")}
     return [f"traceback in {name}: {_last(text)}" for name, text in texts.items() if "Traceback (most recent" in text]
 
@@ -216,12 +223,12 @@ COLUMNS = ("injected", "good at first", "completed", "records lost", "wrong verd
 
 
 def identity(result: dict) -> tuple[int, int]:
-    """The seed and the number of a fault."""
+    """Return the seed and the number of a fault."""
     return result["fault"]["seed"], result["fault"]["number"]
 
 
 def last(results: Iterable[dict]) -> list[dict]:
-    """Of each fault the last result, of those that struck somebody if there is one, and of those that were not good."""
+    """Return the last result of each fault. A good result without a victim does not replace one that has a victim."""
     kept: dict[tuple[int, int], dict] = {}
     for one in results:
         if one["struck"] or not good(one) or not kept.get(identity(one), one)["struck"]:
@@ -230,7 +237,7 @@ def last(results: Iterable[dict]) -> list[dict]:
 
 
 def good_at_first(results: Iterable[dict]) -> set[tuple[int, int]]:
-    """The faults after which everything was as it should be until, and when, they struck somebody for the first time."""
+    """Return the faults whose results were all good until, and when, they struck a victim for the first time."""
     first: dict[tuple[int, int], bool] = {}
     struck: set[tuple[int, int]] = set()
     for one in results:
@@ -242,14 +249,17 @@ def good_at_first(results: Iterable[dict]) -> set[tuple[int, int]]:
 
 
 def good(result: dict) -> bool:
-    """Whether a fault has left everything as it should be."""
+    """Return whether a fault has left everything as it should be."""
     return not result["problems"] and not result["left"] and not result["wrong"]
 
 
 def summary(results: Iterable[dict]) -> str:
-    """A table by kind, from the results of faults in the order in which they were made: how many were injected, and how many of
-    them left everything as it should be when they were made for the first time; of the last time that each was made, how many
-    workflows the next start completed, and what was lost, wrong or left."""
+    """Return a table of results by kind of fault. `results` are in the order in which the faults were made.
+
+    It counts the injected faults, and how many of them left everything as it should be when they were first made. It
+    uses the last result of each fault for the workflows that the next start completed, and for what was lost, wrong or
+    left.
+    """
     results = list(results)
     at_first = good_at_first(results)
     rows: dict[str, Counter[str]] = {}

@@ -1,4 +1,4 @@
-"""What there is on a machine within this one that runs could have left."""
+"""Everything on a machine within this one that a run could have left."""
 
 import re
 import subprocess
@@ -12,18 +12,18 @@ from plimsoll.host import cgroup
 from tests.faults import processes
 from tests.faults.apart import Machine
 
-# What is listed of each folder, and how deep.
+# Folders that are listed, and how deep.
 FOLDERS = {"/tmp": 2, "/var/tmp": 2, "/run": 2, "/dev/shm": 1, "/var/lib/cni": 3, "/var/lib/docker/volumes": 1}
-# What an engine keeps for itself, and what counts who is there.
+# Files that an engine keeps for itself, and files that count who is there.
 OF_OTHERS = re.compile(r"/run/(docker|containerd|xtables.lock|lock/plimsoll\.)|\.sock$|/metadata\.db$|backingFsBlockDev$")
 COUNTERS = re.compile(r"^\[\d+:\d+\] ?|^[#:].*")
 CONTAINER = re.compile(r"[0-9a-f]{64}")
-# What is on its way out is waited for (s).
+# How long to wait for things that are about to disappear (s).
 PATIENCE = 6.0
 
 
 def seen(machine: Machine, project: Path) -> Counter[str]:
-    """Everything that is there, and how often: `kind: name`."""
+    """Count everything that is there, by `kind: name`."""
     bridges = _bridges(machine)
     listed = {
         "container": machine.run("docker", "ps", "--all", "--format", "{{.Names}} {{.Status}}").splitlines(),
@@ -51,12 +51,12 @@ def seen(machine: Machine, project: Path) -> Counter[str]:
 
 
 def _rules(machine: Machine, program: str) -> list[str]:
-    """The rules of a firewall, without what counts packets; none where there is none."""
+    """Return the rules of a firewall without their packet counters; none if there is no firewall."""
     return [COUNTERS.sub("", line).strip() for line in machine.ask(program).stdout.splitlines()]
 
 
 def left(machine: Machine, project: Path, before: Counter[str]) -> list[str]:
-    """What is there that was not, or not so often, also after a while."""
+    """Return what is there more often than before, also after a while."""
     end = time.monotonic() + PATIENCE
     while (more := seen(machine, project) - before) and time.monotonic() < end:
         time.sleep(0.5)
@@ -64,7 +64,7 @@ def left(machine: Machine, project: Path, before: Counter[str]) -> list[str]:
 
 
 def _bridges(machine: Machine) -> dict[str, str]:
-    """The network of each bridge of the engine's, which is called by the network's number."""
+    """Return the network of each bridge of the engine. A bridge is named by the number of its network."""
     rows = machine.run("docker", "network", "ls", "--no-trunc", "--format", "{{.ID}} {{.Name}}").splitlines()
     return {f"br-{number[:12]}": name for number, name in (row.split() for row in rows)}
 
@@ -80,12 +80,12 @@ def _loops(folder: Path) -> list[str]:
 
 
 def _cgroups(machine: Machine) -> list[str]:
-    """Groups of ours, and of containers that are not there any more; those of this host's other engine are in use."""
+    """Return our cgroups, and cgroups of ended containers. Containers of this host's other engine use theirs."""
     found = []
     for root in cgroup.hierarchies():
         for top in root.glob("plimsoll*"):
             found += [str(top), *(str(path) for path in top.rglob("*") if path.is_dir())]
-        # Of instances, by the numbers of their processes.
+        # Cgroups of instances, named by the numbers of their processes.
         found += [str(path) for path in root.glob("apptainer/[0-9]*") if not _in_use(path)]
         found += [str(path) for path in root.glob("docker/*") if CONTAINER.fullmatch(path.name) and not _in_use(path)]
     return found
@@ -99,7 +99,10 @@ def _in_use(group: Path) -> bool:
 
 
 def _processes(machine: Machine) -> list[str]:
-    """All but its first process: its engine, and what the first one waits for, are there before too, and each of them once."""
+    """Return all processes but the first.
+
+    The engine, and what the first process waits for, are there before too, and each of them once.
+    """
     first = int(machine.first)
     return [f"{one.name} ({' '.join(one.words)[:120]})" for one in processes.below([first]) if one.number != first]
 
@@ -125,7 +128,7 @@ def _walk(top: Path, depth: int) -> Iterable[Path]:
 
 
 def _hidden(project: Path) -> Iterable[str]:
-    """Files that were being written, and what Snakemake takes for unfinished."""
+    """Yield files that were being written, and files that mark unfinished jobs of Snakemake."""
     for path in project.glob("results/**/.*"):
         yield str(path)
     for path in project.glob(".snakemake/incomplete/*"):

@@ -1,4 +1,4 @@
-"""What a fault has left of a workflow, against what an undisturbed one has."""
+"""The results of a workflow after a fault, compared with those of an undisturbed one."""
 
 import filecmp
 import hashlib
@@ -11,24 +11,25 @@ from typing import NamedTuple
 
 from plimsoll.measuring import record, status
 
-# What nothing is made from, or whose names are of the attempt.
+# Folders from which nothing is made, or whose names depend on the attempt.
 PASSING = ("raw", "logs", "progress", "archive", "reference", "notebooks")
-# What is made of the records of a study up to its verdicts, and by which stages.
+# Tables and verdicts that are made from a study's records: by the stage `collect`, and by the stage `claims`.
 OBSERVED, JUDGED = ("observations.csv", "runs.csv"), ("claims.json", "comparisons.csv", "answer.csv")
 
-# What sentences begin with about something that was measured, and is not there any more or not whole.
+# First words of sentences about measurements that are lost or damaged.
 LOST = ("record lost", "record changed", "record damaged", "raw output")
 
 
 class Kept(NamedTuple):
-    """What must stay as it is: `records` of runs that count, byte for byte, and SHA-256 of the `raw` files that they name."""
+    """Results that must not change: `records` of runs that count, byte for byte, and SHA-256 of the `raw` files that
+    they name."""
 
     records: dict[str, bytes]
     raw: dict[str, str]
 
 
 def kept(project: Path) -> Kept:
-    """The records that count, and their raw output, by their paths."""
+    """Return the records that count and their raw output, by path."""
     records, raw = {}, {}
     for path in project.glob("results/*/runs/**/*.json"):
         text = path.read_bytes()
@@ -43,7 +44,7 @@ def kept(project: Path) -> Kept:
 
 
 def _study(path: Path) -> Path:
-    """The folder of the study that a record is of."""
+    """Return the folder of a record's study."""
     return next(above.parent for above in path.parents if above.name == "runs")
 
 
@@ -53,7 +54,7 @@ def _sums(project: Path, folder: Path) -> dict[str, str]:
 
 
 def expected(project: Path) -> tuple[set[str], set[str]]:
-    """(the records, the other results) of an undisturbed workflow."""
+    """Return (records, other results) of a workflow, as paths."""
     results = {str(path.relative_to(project)) for path in project.glob("results/**/*") if path.is_file()}
     records = {path for path in results if "/runs/" in path and path.endswith(".json")}
     others = {path for path in results - records if not set(Path(path).parts) & set(PASSING) and not _hidden(path)}
@@ -65,7 +66,7 @@ def _hidden(path: str) -> bool:
 
 
 def problems(project: Path, wanted: tuple[set[str], set[str]], before: list[Kept]) -> list[str]:
-    """In sentences: what is lost of what was `kept` before, and what is not as after an undisturbed workflow."""
+    """Return sentences about what was `kept` before and is lost, and about what an undisturbed workflow has differently."""
     records, others = expected(project)
     found = [f"record missing: {path}" for path in sorted(wanted[0] - records)]
     found += [f"record too many: {path}" for path in sorted(records - wanted[0])]
@@ -101,7 +102,8 @@ def _of_record(path: Path) -> list[str]:
 
 
 def wrong_verdicts(project: Path, study: str) -> list[str]:
-    """In sentences: which tables and verdicts of a study are not there, or not what its stages make of its records anew."""
+    """Return sentences about a study's tables and verdicts that are missing, or that its stages make differently from
+    its records."""
     made = project / "results" / study
     if lacking := [name for name in (*OBSERVED, *JUDGED) if not (made / name).is_file()]:
         return [f"{name} of {study} is not there" for name in lacking]

@@ -1,4 +1,4 @@
-"""The processes of a machine within this one, by what they are."""
+"""Processes of a machine within this one, by kind of victim."""
 
 import os
 from collections import defaultdict
@@ -24,12 +24,12 @@ class Process(NamedTuple):
     space: str
 
     def has(self, word: str) -> bool:
-        """Whether one of its words is a program of this name, or the word itself."""
+        """Return whether one word of its command line is this word, or a program of this name."""
         return any(each == word or Path(each).name == word for each in self.words)
 
 
 def below(roots: Iterable[int]) -> list[Process]:
-    """Processes and all that descend from them, without those that have ended."""
+    """Return processes and all their descendants, without those that have ended."""
     children = defaultdict(list)
     for folder in Path("/proc").glob("[0-9]*"):
         if one := _of(folder):
@@ -57,7 +57,7 @@ def _python(one: Process) -> bool:
 
 
 def _through_loader(one: Process, name: str) -> bool:
-    """A program of an image, which on bare metal its loader runs."""
+    """Return whether a process is a program of an image. On bare metal, the image's loader runs it."""
     return one.name == name or (one.name.startswith("ld-linux") and one.has(name))
 
 
@@ -65,7 +65,7 @@ def _guest(one: Process) -> bool:
     return one.name.startswith("qemu-system")
 
 
-# Who is struck, by what the fault calls it. An engine in a container is in a namespace of processes of its own.
+# Victims by their name in a fault. An engine in a container has its own namespace of processes.
 VICTIMS: dict[str, Callable[[Process, str], bool]] = {
     "make": lambda one, space: one.name == "make",
     "snakemake": lambda one, space: one.has("snakemake") and (_python(one) or one.name == "snakemake"),
@@ -85,7 +85,7 @@ VICTIMS: dict[str, Callable[[Process, str], bool]] = {
     "switch": lambda one, space: one.name in ("ovs-vswitchd", "ovsdb-server"),
     "daemon": lambda one, space: one.name == "java" and any(each.startswith("-Dplimsoll.logs") for each in one.words),
     "task": lambda one, space: one.name == "java" and any("YarnChild" in each or "MRAppMaster" in each for each in one.words),
-    # A notebook was run by a kernel when the campaigns were made, and is by its stage now.
+    # A kernel ran each notebook when the campaigns were made. Now its stage does.
     "kernel": lambda one, space: _python(one) and {"plimsoll", "figure"} <= set(one.words),
     "benchmark": lambda one, space: any(_through_loader(one, name) for name in BENCHMARKS),
 }

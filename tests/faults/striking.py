@@ -1,4 +1,4 @@
-"""A fault is made: its victim is waited for, and struck."""
+"""Making of a fault: wait for its victim, and strike it."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ from tests.faults.apart import OWN_ENGINE, Machine
 from tests.faults.drawing import CHANGED, CUT, STOPPED, Fault
 from tests.faults.processes import VICTIMS, Process
 
-# Each look at all processes takes some 10 ms, and is a neighbour of what is measured.
+# Each look at all processes takes some 10 ms, and disturbs the measurement.
 LOOK_SECONDS = 0.1
-# After a blow to everything, what was being started at that moment is struck too.
+# Everything is struck several times, so that processes are hit too that were just being started.
 BLOWS = 5
 OF_CONTAINER = re.compile(r"/docker/([0-9a-f]{64})")
 
@@ -29,8 +29,10 @@ def strike(
     undisturbed: float,
     before: Callable[[], None],
 ) -> str:
-    """Wait until the victim is there, and strike it; in words, whom. `before` is called just before. Nothing if the workflow
-    of the project ended before that."""
+    """Wait until the victim is there, call `before`, strike the victim, and return its description.
+
+    Return "" if the project's workflow ended before that.
+    """
     end = time.monotonic() + fault.after * undisturbed
     while time.monotonic() < end and workflow.poll() is None:
         time.sleep(LOOK_SECONDS)
@@ -51,14 +53,14 @@ def strike(
         if fault.victim == "workflow":
             return _kill_all(victims, machine, workflow)
         told = _strike_one(fault, machine, victims[int(fault.which * len(victims))])
-        # nsenter, as which it was started, stops itself when its child is stopped.
+        # The workflow was started by nsenter, which stops itself when its child is stopped.
         _send(workflow.pid, signal.SIGCONT)
         return told
     return ""
 
 
 def find(fault: Fault, machine: Machine, workflow: subprocess.Popen) -> list[Process]:
-    """The victims that are there."""
+    """Return the victims that are there. For a resource, return the measuring processes."""
     there = processes.below([int(machine.first), workflow.pid])
     if fault.victim == "machine":
         return there
@@ -78,7 +80,7 @@ def _contained(one: Process) -> bool:
 
 
 def _container(process: int) -> str | None:
-    """The engine's number of the container that a process is in."""
+    """Return the engine's number of the container that a process is in; None outside of containers."""
     with contextlib.suppress(OSError), open(f"/proc/{process}/cgroup") as file:
         if match := OF_CONTAINER.search(file.read()):
             return match[1]
@@ -86,7 +88,7 @@ def _container(process: int) -> str | None:
 
 
 def _kill_all(victims: list[Process], machine: Machine, workflow: subprocess.Popen) -> str:
-    """Kill all of the workflow's processes, and its containers', but the engine and what holds its containers."""
+    """Kill all processes of the workflow and of its containers, except the engine and the shims."""
     first, number = int(machine.first), 0
     for _ in range(BLOWS):
         for one in victims:
@@ -109,7 +111,7 @@ def _strike_one(fault: Fault, machine: Machine, one: Process) -> str:
         done = subprocess.run(machine.enter("docker", "kill", container), capture_output=True, text=True)
         if not done.returncode:
             return f"container {container[:12]}"
-    # One in a container's own engine, or one that is nobody's any more.
+    # The container is one of a nested engine, or its engine no longer knows it.
     _send(one.number, signal.SIGKILL)
     return told
 

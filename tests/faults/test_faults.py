@@ -22,7 +22,7 @@ from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
 
 SEED = 2026
-# The first number of each kind.
+# For each of these kinds the first number is used that draws it.
 KINDS = (
     ("measuring process", drawing.KILLED),
     ("workflow", drawing.KILLED),
@@ -32,7 +32,7 @@ KINDS = (
 )
 
 
-# What tools keep that are asked what they have, and an empty folder of CNI.
+# Files that tools keep when they list what they have, and an empty folder of CNI.
 OF_TOOLS = re.compile(
     r"file: (/run/(libpod|containers)|/dev/shm/libpod_lock|.*/home/\.(apptainer|cache|config)).*|mount: /var/lib/containers/.*"
     r"|file: /var/lib/cni/networks"
@@ -55,7 +55,7 @@ def campaign():
 @pytest.mark.parametrize(("victim", "how"), KINDS)
 def test_the_next_start_completes_what_a_fault_has_stopped_and_leaves_nothing(campaign, victim, how):
     fault = drawing.draw(SEED, number_of(victim, how), SHORT)
-    # At the first moment at which the victim is there: that is always in time.
+    # Strike at the first moment at which the victim is there: that is always in time.
     result = campaign.run(fault._replace(after=0.0))
     assert result.struck
     assert (result.problems, result.left, result.wrong) == ([], [], [])
@@ -63,10 +63,10 @@ def test_the_next_start_completes_what_a_fault_has_stopped_and_leaves_nothing(ca
 
 @pytest.mark.workflow
 def test_on_command_nothing_is_left_of_workflows(campaign):
-    """After those that measure: there is no image any more."""
+    """This test comes after those that measure, because it removes the image."""
     known = campaign.undisturbed["short"]
     project, host = known.project.folder, campaign.machine
-    # As instances leave it.
+    # As instances of Apptainer leave it.
     host.run("sh", "-c", "mkdir -p /var/lib/cni/networks/bridge && ip link add sbr0 type bridge")
     host.run("touch", "/var/lib/cni/networks/bridge/last_reserved_ip.0")
     usual = leftovers.left(host, project, known.empty)
@@ -165,14 +165,14 @@ def test_a_stray_beside_a_run_is_named_and_what_the_run_has_itself_is_not():
 
 
 def test_strays_are_seen_by_the_mark_of_their_run(monkeypatch):
-    # A variable of the test's own: others may measure.
+    # The test has its own variable, because other processes may measure.
     monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_BESIDE")
     monkeypatch.setattr(beside, "EVERY_SECONDS", 0.02)
     started = []
     with beside.watched() as told:
         for run in ("old", "new"):
             started.append(subprocess.Popen(["sleep", "60"], env={lock.VARIABLE: run, "PATH": "/usr/bin:/bin"}))
-            # As the kernel counts, they must not start at once.
+            # Their start times must differ in the kernel's units.
             time.sleep(0.3)
     for one in started:
         one.kill()
@@ -200,7 +200,7 @@ def test_raw_output_and_verdicts_that_are_not_what_they_were_are_told(tmp_path):
     assert wrong.startswith("the records cannot be judged: ")
 
 
-# One of each kind that a run could leave: what names it, and what makes it there.
+# One thing of each kind that a run could leave: how its name begins, and the command that makes it there.
 PLANTED = {
     "image: planted:1 ": "tar --create --files-from /dev/null | docker import - planted:1",
     "container: planted ": "docker create --name planted planted:1 true",
@@ -214,7 +214,7 @@ PLANTED = {
     "firewall of IPv6: -A FORWARD -s 2001:db8::1/128 ": "ip6tables -A FORWARD -s 2001:db8::1 -j DROP",
     "cgroup: ": "mkdir $(awk '$3 ~ /^cgroup/ {print $2; exit}' /proc/mounts)/plimsoll-planted",
     "process: sleep (sleep 98765)": "setsid --fork sleep 98765",
-    # These are called as the machine's engine is, and as what its first process waits for.
+    # These have the names of the machine's engine, and of what its first process waits for.
     "process: dockerd (dockerd 98765)": "cp /bin/sleep /tmp/dockerd; setsid --fork unshare --pid --fork "
     "bash -c 'exec -a dockerd /tmp/dockerd 98765'",
     "process: sleep (sleep infinity)": "setsid --fork sleep infinity",
@@ -246,7 +246,7 @@ def host():
 
 @pytest.mark.workflow
 def test_each_kind_of_thing_that_may_be_left_is_seen(host, tmp_path, monkeypatch):
-    # Nothing of it is on its way out.
+    # None of these things is about to disappear.
     monkeypatch.setattr(leftovers, "PATIENCE", 1.0)
     (tmp_path / "results").mkdir()
     before = leftovers.seen(host, tmp_path)
@@ -256,6 +256,6 @@ def test_each_kind_of_thing_that_may_be_left_is_seen(host, tmp_path, monkeypatch
     left = leftovers.left(host, tmp_path, before)
     wanted = [what.replace("PROJECT", str(tmp_path)) for what in PLANTED]
     assert [what for what in wanted if not any(each.startswith(what) for each in left)] == []
-    # What is there twice is not hidden by what was there once.
+    # Two things of the same name are counted as two.
     host.ask("bash", "-c", "setsid --fork sleep 98765 >/dev/null 2>&1 </dev/null")
     assert leftovers.left(host, tmp_path, before).count("process: sleep (sleep 98765)") == 2

@@ -1,5 +1,5 @@
-"""Every reader of the project is given nonsense: mutations of real files, and what Hypothesis makes up.
+"""Fuzzing of every reader of the project: mutations of real files, and what Hypothesis makes up.
 
-The property: a valid value, or one sentence of our own. Never another exception, never a hang, and never a metric from an
-output that is damaged.
+A reader must return a valid value, or raise an error with one sentence of our own. It must never raise another
+exception, hang, or return a metric from a damaged output.
 """

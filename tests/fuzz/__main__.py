@@ -1,7 +1,7 @@
 """The long form: python -m tests.fuzz [--inputs 100000] [--seed 1] [--reader NAME [--number N]].
 
-It prints how many inputs each reader was given, and each failure with the command that gives that input again. The exit status
-is 1 if one fails.
+It prints how many inputs each reader was given, and each failure with the command that gives that input again. The exit
+status is 1 if an input fails.
 """
 
 import argparse
@@ -11,12 +11,12 @@ import sys
 from tests.fuzz import campaign
 from tests.fuzz.reader import inputs, problem
 
-# An input that asks for more memory than this fails (bytes).
+# Limit of memory (bytes). An input that needs more fails.
 MEMORY = 6 * 2**30
 
 
 def main() -> int:
-    """Run what is asked for; the exit status."""
+    """Run the requested inputs, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", default="1")

@@ -1,5 +1,5 @@
-"""Readers of archives that somebody else may have made: each member is changed, and the manifest has the checksum of what it is
-then. So nothing is refused because of a checksum alone."""
+"""Readers of archives that others may have made. Each member is changed, and the manifest has the checksum of the
+changed member. So nothing is refused because of a checksum alone."""
 
 import functools
 import hashlib
@@ -25,7 +25,7 @@ REFUSALS = (PlimsollError,)
 
 @functools.cache
 def _members() -> dict[str, bytes]:
-    """What is in an archive of a study that nobody measured."""
+    """Return the members of an archive of a study whose measurements are made up."""
     place = folder() / "archived"
     study = built(STUDY)
     made_up.write(place / "results" / STUDY, study, made_up.plan_of(study, host_of(1, 2, memory=24 * 2**30)))
@@ -43,7 +43,7 @@ def _zipped(members: dict[str, bytes]) -> bytes:
 
 
 def _stated(members: dict[str, bytes]) -> dict[str, bytes]:
-    """Members with a manifest that has their checksums."""
+    """Return the members with a manifest that has their checksums."""
     manifest = json.loads(members[layout.MANIFEST])
     for name, said in manifest["members"].items():
         said.update(bytes=len(members[name]), sha256=hashlib.sha256(members[name]).hexdigest())
@@ -51,7 +51,7 @@ def _stated(members: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _unpacked(data: bytes) -> list[str]:
-    """An archive, checked and unpacked; what is there then lies where it may."""
+    """Check and unpack an archive, and return the unpacked paths. Check that nothing is written elsewhere."""
     place = folder() / "unpacked"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -63,7 +63,7 @@ def _unpacked(data: bytes) -> list[str]:
 
 
 def _instead(name: str) -> Callable[[bytes], object]:
-    """Reads an archive in which a member is this, and its checksum is that of this."""
+    """Return a function that reads an archive with other content of a member, and with the checksum of that content."""
     return lambda data: _unpacked(_zipped(_stated({**_members(), name: data})))
 
 

@@ -1,4 +1,4 @@
-"""Many inputs for many readers, by numbers: each failure can be had again."""
+"""Many inputs for many readers. Inputs have numbers, so that each failure can be repeated."""
 
 import time
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from tests.fuzz.reader import Input, Reader, inputs, problem
 
 GIVEN = (*outputs.READERS, *records.READERS, *files.READERS, *archived.READERS)
 READERS: dict[str, Reader] = {reader.name: reader for reader in GIVEN}
-# Hypothesis makes up one input for so many mutations.
+# One in this many inputs is made up by Hypothesis.
 MUTATIONS = 10
-# A reader that fails has failed: more of its failures tell little.
+# A reader with this many failures gets no more inputs, because more failures say little.
 ENOUGH = 5
 
 
 @dataclass
 class Told:
-    """What came of a reader's inputs."""
+    """Results of a reader's inputs."""
 
     reader: Reader
     mutated: int = 0
@@ -27,18 +27,18 @@ class Told:
 
 
 def again(reader: Reader, seed: str, number: int) -> str:
-    """The command that gives a reader one input again, and shows it."""
+    """Return the command that gives a reader one input again, and shows it."""
     return f'python -m tests.fuzz --reader "{reader.name}" --seed {seed} --number {number}'
 
 
 def shown(given: Input, wrong: str) -> str:
-    """A failure for people."""
+    """Return a failure in words."""
     how = ", ".join(one.name for one in given.mutations)
     return f"{given.reader.name} ({how}): {wrong}"
 
 
 def of_reader(reader: Reader, seed: str, number: int, made_up: int) -> Told:
-    """Give a reader so many mutated inputs, and so many that are made up."""
+    """Give a reader `number` mutated inputs and `made_up` inputs by Hypothesis, and return the results."""
     told, begun = Told(reader), time.monotonic()
     for place in range(number):
         given = inputs(reader, seed, place)
@@ -64,7 +64,7 @@ def _invent(told: Told, number: int, seed: str) -> None:
 
 
 def all_of(seed: str, total: int, chosen: Iterable[Reader] = ()) -> Iterable[Told]:
-    """Give all readers, or those that are chosen, so many inputs together, by their shares."""
+    """Give all readers, or the `chosen` ones, `total` inputs by their shares. Yield the results of each reader."""
     readers = list(chosen) or list(READERS.values())
     whole = sum(reader.share for reader in readers)
     for reader in readers:

@@ -1,4 +1,4 @@
-"""Mutations of JSON and YAML: another value, or another type, at a key; keys that are gone, or odd; what only YAML has."""
+"""Mutations of JSON and YAML: other values or types, missing or odd keys, and what only YAML has."""
 
 import copy
 import json
@@ -10,9 +10,9 @@ import yaml
 from tests.fuzz.mutations import Mutation
 
 DEEP = 2000
-# The beginning of what aliases make endless.
+# Beginning of a document whose aliases never end.
 ENDLESS = b"&a [x,x"
-# What may stand where something else should.
+# Values that may stand in the place of others.
 ODD = (
     *(
         None,
@@ -69,7 +69,7 @@ ODD_KEYS = ("", "x", "__class__", "../x", "a b", "0", "null", "\ud800", "a\nb", 
 
 
 def _places(document: object) -> list[tuple]:
-    """Every container with a key or an index of it."""
+    """Return every container in a document with each of its keys or indices."""
     found, waiting = [], [document]
     while waiting:
         one = waiting.pop()
@@ -80,7 +80,7 @@ def _places(document: object) -> list[tuple]:
 
 
 def _odd(random: Random, document: object) -> object:
-    """An odd value; sometimes another part of the same document, or one that is nested too deeply."""
+    """Return an odd value. Sometimes it is another part of the same document, or nested too deeply."""
     chance = random.random()
     if chance < 0.15 and (places := _places(document)):
         container, key = random.choice(places)
@@ -94,7 +94,7 @@ def _odd(random: Random, document: object) -> object:
 
 
 def replace_a_value(random: Random, document: object) -> object:
-    """Another value at a key."""
+    """Replace the value at a key."""
     places = _places(document)
     if not places:
         return _odd(random, document)
@@ -104,7 +104,7 @@ def replace_a_value(random: Random, document: object) -> object:
 
 
 def drop_a_key(random: Random, document: object) -> object:
-    """A key, or an entry of a list, is gone."""
+    """Remove a key, or an entry of a list."""
     if places := _places(document):
         container, key = random.choice(places)
         del container[key]
@@ -112,7 +112,7 @@ def drop_a_key(random: Random, document: object) -> object:
 
 
 def rename_a_key(random: Random, document: object) -> object:
-    """A key has another name."""
+    """Rename a key."""
     places = [(container, key) for container, key in _places(document) if isinstance(container, dict)]
     if places:
         container, key = random.choice(places)
@@ -121,7 +121,7 @@ def rename_a_key(random: Random, document: object) -> object:
 
 
 def add_a_key(random: Random, document: object) -> object:
-    """There is a key more, or an entry of a list."""
+    """Add a key, or an entry of a list."""
     containers = [one for one, _ in _places(document)]
     if containers:
         container = random.choice(containers)
@@ -133,7 +133,7 @@ def add_a_key(random: Random, document: object) -> object:
 
 
 def double_an_entry(random: Random, document: object) -> object:
-    """An entry of a list is there twice."""
+    """Repeat an entry of a list."""
     lists = [one for one, _ in _places(document) if isinstance(one, list)]
     if lists:
         one = random.choice(lists)
@@ -142,7 +142,7 @@ def double_an_entry(random: Random, document: object) -> object:
 
 
 def swap_values(random: Random, document: object) -> object:
-    """Two values have changed places."""
+    """Exchange two values."""
     places = _places(document)
     if len(places) > 1:
         (one, key), (other, place) = random.sample(places, 2)
@@ -167,7 +167,7 @@ def _of_json(change: Callable[[Random, object], object]) -> Mutation:
 
 
 def _huge_number(random: Random, data: bytes) -> bytes:
-    """A number of thousands of digits."""
+    """Replace a number by one of thousands of digits."""
     return data.replace(b": 1", b": " + b"1" * 5000, 1)
 
 
@@ -186,20 +186,20 @@ OF_JSON = (
 def _of_yaml(change: Callable[[Random, object], object]) -> Mutation:
     def apply(random: Random, data: bytes) -> bytes:
         if ENDLESS in data or any(data.count(sign) > 3000 for sign in (b"[", b"{", b"- ")):
-            return data  # PyYAML might not survive it, or not end
+            return data  # PyYAML might crash, or never end
         try:
             document = change(random, yaml.load(data, Loader=yaml.CSafeLoader))
             return yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).encode(
                 errors="surrogatepass"
             )
-        # An earlier mutation may have made of it what PyYAML fails on.
+        # PyYAML may fail on what an earlier mutation made.
         except Exception:
             return data
 
     return Mutation(f"yaml_{change.__name__}", False, apply)
 
 
-# What may stand in a line of a YAML file, and what may stand for a value there.
+# Lines that may stand in a YAML file, and texts that may stand for a value there.
 SNIPPETS = (
     *(
         "? [a, b]\n: c\n",

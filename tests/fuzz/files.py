@@ -1,6 +1,6 @@
-"""Readers of what people write: studies, claims, profiles, hosts, the configuration.
+"""Readers of what users write: studies, claims, profiles, hosts, the configuration.
 
-What passes its checks can also be planned.
+A document that passes its checks can also be planned.
 """
 
 import functools
@@ -28,13 +28,13 @@ OF_BOTH = (*OF_TEXT, *OF_YAML, *OF_YAML)
 REFUSALS = (PlimsollError,)
 CONFIG = PROJECT / "config"
 ALL_ON = "optional"
-# To plan and to judge some of them takes a second, so that they get fewer inputs.
+# Planning and judging some of these takes a second, so that they get fewer inputs.
 LARGE, LARGE_STUDIES, LARGE_CLAIMS = 100, ("liu2020", "jha2021"), ("liu2020", "jha2021", "jha2018", "amaral2015")
 
 
 @contextmanager
 def _instead(module: object, name: str, value: object) -> Iterator[None]:
-    """Another value of a module's constant."""
+    """Set a module's constant to another value."""
     before = getattr(module, name)
     setattr(module, name, value)
     try:
@@ -49,7 +49,7 @@ def _host() -> dict:
 
 
 def _planned(loaded: studies.Study, profile: dict, host: dict | None = None) -> dict:
-    """A study's plan with everything switched on."""
+    """Return a study's plan with all runtimes switched on, after its summary and its figures' runs were read."""
     asked = {**config(), "profile": "ci", "runtimes": dict.fromkeys(config()["runtimes"], ALL_ON)}
     plan = planner.make(loaded, profile, host or _host(), asked, {})
     planner.summary(plan)
@@ -146,7 +146,7 @@ CONTENTS = (CONFIG.parent / "containers/hpcc/contents.yaml").read_bytes()
 
 THERE = studies.names(studies.STUDIES)
 READERS = (
-    # A design may have been taken out, with its studies.
+    # A design may have been removed, with its studies.
     *map(_study, THERE),
     *map(_claims, THERE),
     Reader("profile", ((CONFIG / "profiles/ci.yaml").read_bytes(),), _read_profile, REFUSALS, OF_BOTH, share=500, seconds=30),

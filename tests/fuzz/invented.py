@@ -1,4 +1,4 @@
-"""What Hypothesis makes up for a reader, and makes smaller until it is the smallest that fails."""
+"""Inputs that Hypothesis makes up for a reader, and makes smaller until the smallest one that fails is found."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.reader import Input, Reader, problem
 
-# What files of ours are made of: tokens of YAML and JSON, numbers, and lines as programs print them.
+# Parts of our files: tokens of YAML and JSON, numbers, and lines as programs print them.
 TOKENS = st.sampled_from(
     [
         *"{}[]:,-?&*!|>'\"%@`#=;/ \n\t0",
@@ -35,7 +35,7 @@ VALUES = st.recursive(
 
 
 def _spliced(reader: Reader) -> st.SearchStrategy[bytes]:
-    """A sample in which a part is something else."""
+    """Return a strategy for samples in which a part is replaced."""
 
     def splice(parts: tuple[bytes, float, float, str]) -> bytes:
         data, begin, length, text = parts
@@ -47,7 +47,7 @@ def _spliced(reader: Reader) -> st.SearchStrategy[bytes]:
 
 
 def strategy(reader: Reader) -> st.SearchStrategy[bytes]:
-    """Inputs for a reader."""
+    """Return a strategy for a reader's inputs."""
     texts = TEXTS.map(lambda text: text.encode(errors="surrogatepass"))
     documents = VALUES.map(_json)
     return st.one_of(_spliced(reader), _spliced(reader), texts, documents, st.binary(max_size=64))
@@ -60,7 +60,7 @@ def _json(value: object) -> bytes:
 
 
 def run(reader: Reader, number: int, chosen: int, counted: Callable[[], None]) -> None:
-    """Give a reader so many inputs that are drawn from a seed; AssertionError, with the smallest input, if it fails one."""
+    """Give a reader `number` inputs that are drawn from a seed. Raise AssertionError with the smallest input that fails."""
 
     @seed(chosen)
     @settings(
@@ -74,7 +74,7 @@ def run(reader: Reader, number: int, chosen: int, counted: Callable[[], None]) -
     @given(strategy(reader))
     def property_of_reader(data: bytes) -> None:
         counted()
-        # Whatever it is, it is no output that was merely damaged: another number may stand in it.
+        # The input does not count as damaged, because another number may stand in it.
         made_up = Input(reader, 0, (INVENTED,), data)
         assert (wrong := problem(made_up)) is None, f"{reader.name}: {wrong}\n{data!r}"
 

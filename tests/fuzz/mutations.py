@@ -1,13 +1,13 @@
-"""What happens to files: how each mutation changes the bytes of one. All chance comes from the generator that is given."""
+"""Mutations of files: how each one changes the bytes of a file. All chance comes from the generator that is given."""
 
 import re
 from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-# A number in a text, not a part of a word.
+# A number in a text that is not a part of a word.
 NUMBER = re.compile(rb"(?<![A-Za-z_0-9.])-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?![A-Za-z_0-9.])")
-# What stands for a number where something has gone wrong, or somebody is clever.
+# Texts in the place of a number, after an error or by intent.
 ODD_NUMBERS = (
     *(b"nan", b"NaN", b"-nan", b"inf", b"-inf", b"Infinity", b"0", b"-1", b"-0.0", b"0.000000", b"1e308", b"1e400", b"-1e400"),
     *(
@@ -47,9 +47,9 @@ LINES = (
 
 
 class Mutation(NamedTuple):
-    """A way in which a file is changed. With `damage` it is what a kill, a full disk, a bad sector or a second writer does to
-    an output: no value that comes of it may be another one than that of the whole output. Otherwise a number becomes another
-    one, which only some outputs can tell."""
+    """A way in which a file is changed. With `damage` it is what a kill, a full disk, a bad sector or a second writer
+    does to an output. A value from a damaged output must equal the value from the whole output. Without `damage` a
+    number becomes another one, which only some outputs can show."""
 
     name: str
     damage: bool
@@ -57,34 +57,34 @@ class Mutation(NamedTuple):
 
 
 def truncate(random: Random, data: bytes) -> bytes:
-    """The file ends somewhere."""
+    """Cut the file at a random place."""
     return data[: random.randrange(len(data))] if data else data
 
 
 def truncate_near_the_end(random: Random, data: bytes) -> bytes:
-    """The file lacks its last few bytes."""
+    """Remove the last few bytes."""
     return data[: max(0, len(data) - random.randint(1, 40))]
 
 
 def lose_a_part(random: Random, data: bytes) -> bytes:
-    """A part in the middle is gone, from the end of a line to the end of another one."""
+    """Remove a part in the middle, from the end of a line to the end of another one."""
     lines = data.splitlines(keepends=True)
     begin, end = sorted(random.randrange(len(lines) + 1) for _ in range(2))
     return b"".join(lines[:begin] + lines[end:])
 
 
 def drop_a_line(random: Random, data: bytes) -> bytes:
-    """A line is gone."""
+    """Remove a line."""
     return _lines(random, data, lambda lines, place: lines[:place] + lines[place + 1 :])
 
 
 def double_a_line(random: Random, data: bytes) -> bytes:
-    """A line is there twice."""
+    """Repeat a line."""
     return _lines(random, data, lambda lines, place: [*lines[: place + 1], *lines[place:]])
 
 
 def swap_lines(random: Random, data: bytes) -> bytes:
-    """Two lines have changed places."""
+    """Exchange two lines."""
     lines = data.splitlines(keepends=True)
     if len(lines) > 1:
         one, other = random.randrange(len(lines)), random.randrange(len(lines))
@@ -93,17 +93,17 @@ def swap_lines(random: Random, data: bytes) -> bytes:
 
 
 def insert_a_line(random: Random, data: bytes) -> bytes:
-    """Something else has printed into it."""
+    """Insert a line that something else has printed."""
     return _lines(random, data, lambda lines, place: [*lines[:place], random.choice(LINES), *lines[place:]])
 
 
 def join_lines(random: Random, data: bytes) -> bytes:
-    """The end of a line is gone."""
+    """Remove the end of a line, so that two lines are joined."""
     return _lines(random, data, lambda lines, place: [*lines[:place], lines[place].rstrip(b"\n"), *lines[place + 1 :]])
 
 
 def cut_a_line(random: Random, data: bytes) -> bytes:
-    """A line has lost its end."""
+    """Cut the last part of a line."""
 
     def cut(lines: list[bytes], place: int) -> list[bytes]:
         line = lines[place].rstrip(b"\n")
@@ -113,12 +113,12 @@ def cut_a_line(random: Random, data: bytes) -> bytes:
 
 
 def cut_a_number(random: Random, data: bytes) -> bytes:
-    """A number has lost its last digits."""
+    """Cut the last digits of a number."""
     return _number(random, data, lambda text: text[: random.randrange(1, len(text))] if len(text) > 1 else text)
 
 
 def spoil_a_number(random: Random, data: bytes) -> bytes:
-    """There is garbage in a number."""
+    """Put garbage into a number."""
 
     def spoil(text: bytes) -> bytes:
         place = random.randrange(1, len(text)) if len(text) > 1 else 1
@@ -128,40 +128,40 @@ def spoil_a_number(random: Random, data: bytes) -> bytes:
 
 
 def zero_a_sector(random: Random, data: bytes) -> bytes:
-    """A part of it is zeros: a sector that never reached the disk."""
+    """Fill a part with zeros, as in a sector that never reached the disk."""
     begin = random.randrange(len(data) + 1)
     length = min(len(data) - begin, random.choice((1, 2, 16, 512)))
     return data[:begin] + b"\x00" * length + data[begin + length :]
 
 
 def insert_garbage(random: Random, data: bytes) -> bytes:
-    """Bytes that are no text."""
+    """Insert bytes that are no text."""
     place = random.randrange(len(data) + 1)
     return data[:place] + random.choice((*GARBAGE, random.randbytes(random.randint(1, 8)))) + data[place:]
 
 
 def twice(random: Random, data: bytes) -> bytes:
-    """Two runs wrote into one file."""
+    """Repeat the whole file, as when two runs wrote into it."""
     return data + data
 
 
 def empty(random: Random, data: bytes) -> bytes:
-    """Nothing was written."""
+    """Replace the file by nothing, or by one byte, as when nothing was written."""
     return random.choice((b"", b"\n", b" ", b"\x00"))
 
 
 def append(random: Random, data: bytes) -> bytes:
-    """Something was written after its end."""
+    """Append something after the end."""
     return data + random.choice((*LINES, b"x", b"1", b"\x00" * 4096, data[: random.randrange(len(data) + 1)]))
 
 
 def odd_number(random: Random, data: bytes) -> bytes:
-    """A number is no number, or none that can be."""
+    """Replace a number by an impossible one, or by a text that is no number."""
     return _number(random, data, lambda text: random.choice(ODD_NUMBERS))
 
 
 def other_unit(random: Random, data: bytes) -> bytes:
-    """A number is in another unit: with as many digits after the point as before."""
+    """Convert a number to another unit, with as many digits after the point as before."""
 
     def scaled(text: bytes) -> bytes:
         digits = len(text.partition(b".")[2])
@@ -172,7 +172,7 @@ def other_unit(random: Random, data: bytes) -> bytes:
 
 
 def flip_a_bit(random: Random, data: bytes) -> bytes:
-    """One bit, or some."""
+    """Flip one bit, or several."""
     spoiled = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 8))):
         if spoiled:
@@ -181,20 +181,20 @@ def flip_a_bit(random: Random, data: bytes) -> bytes:
 
 
 def lose_bytes(random: Random, data: bytes) -> bytes:
-    """Some bytes are gone."""
+    """Remove some bytes."""
     begin = random.randrange(len(data) + 1)
     return data[:begin] + data[begin + random.randint(1, 8) :]
 
 
 def repeat_a_part(random: Random, data: bytes) -> bytes:
-    """Some bytes are there many times."""
+    """Repeat some bytes many times."""
     begin = random.randrange(len(data) + 1)
     part = data[begin : begin + random.randint(1, 16)]
     return data[:begin] + part * random.choice((2, 3, 100, 10_000)) + data[begin:]
 
 
 def random_bytes(random: Random, data: bytes) -> bytes:
-    """It is something else altogether."""
+    """Replace the whole file by random bytes."""
     return random.randbytes(random.choice((1, 10, 1000)))
 
 

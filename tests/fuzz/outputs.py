@@ -1,4 +1,4 @@
-"""Readers of what benchmarks, instruments and daemons leave."""
+"""Readers of the outputs of benchmarks, instruments and daemons."""
 
 import json
 import tarfile
@@ -34,7 +34,7 @@ LOGGED = (
 
 
 def logged(*ends: float, begin: float = 501.8, read: int = 0, written: int = 0) -> bytes:
-    """The log of a loop whose iterations took so long (s)."""
+    """Return the log of a loop whose iterations took these times (s)."""
     lines = []
     for number, seconds in enumerate(ends, start=1):
         lines.append(LOGGED.format(number=number, begin=begin, end=begin + seconds, read=read, written=written))
@@ -43,7 +43,7 @@ def logged(*ends: float, begin: float = 501.8, read: int = 0, written: int = 0) 
 
 
 def sample(name: str) -> bytes:
-    """A real output."""
+    """Return a real output."""
     return (OUTPUTS / name).read_bytes()
 
 
@@ -58,7 +58,7 @@ def _microservice(
     used: tuple[int, int] = (0, 0),
     name: str = "",
 ) -> Reader:
-    """What a microservice has printed in an iteration that lasted so long, and used so many bytes read and written."""
+    """Return a reader of what a microservice prints, in an iteration of `seconds` that reads and writes the `used` bytes."""
     benchmark, log = workloads.find(service), logged(seconds, read=used[0], written=used[1])
 
     def read(data: bytes) -> dict:
@@ -78,7 +78,7 @@ def _microservice(
         values=lambda found: {key: value for key, value in found.items() if not metrics or key in metrics},
         near=near or {},
         unborne=frozenset(unborne),
-        # An error, or a residual, may be none.
+        # An error or a residual may be 0.
         may_be_zero=True,
         share=4000,
     )
@@ -88,7 +88,7 @@ def _loop(data: bytes) -> list[dict]:
     put("log.jsonl", data)
     for number in range(1, 4):
         put(f"{number}.out", sample("hardinfo.txt"))
-    # Of the iteration that was ended with the loop.
+    # This is the iteration that was ended with the loop.
     put("4.out", b"")
     take_away("5.out")
     return iterations.judged(workloads.find("cpu_blowfish"), {}, 100.0, [folder()])
@@ -101,7 +101,8 @@ def _iterations(found: list[dict]) -> dict[str, float]:
 
 
 def _hpcc(section: str) -> Reader:
-    # The section itself prints its result with three digits after the point, a latency with one significant digit or more.
+    # The section's own line prints the result with three digits after the point, and a latency with at least one
+    # significant digit.
     rounded = {name: 0.005 if "Latency" in name else 0.001 for name in hpcc.SECTIONS[section][1]}
 
     def read(data: bytes) -> dict:
@@ -127,7 +128,7 @@ def _text(
     refusals: tuple[type[Exception], ...] = (InvalidOutput,),
     **more,
 ) -> Reader:
-    """What reads a text that is in a file."""
+    """Return a reader of a text in a file."""
 
     def read_file(data: bytes) -> object:
         return read(printed.text_of(put("text", data)))
@@ -135,10 +136,10 @@ def _text(
     return Reader(name=name, samples=(sample(file),), read=read_file, refusals=refusals, **more)
 
 
-# A number that its output has once, and without a fixed number of digits, may lose some of these unseen.
+# An output has these numbers only once, and without a fixed number of digits. They may lose digits unnoticed.
 SWITCHES = frozenset({"switches"})
 OF_RANKS = frozenset({"context_switches", "network_bytes"})
-# Its tests of bytes take seconds, however fast the disk is, and leave room for any rate of blocks.
+# Bonnie's tests of bytes take seconds, however fast the disk is. The time then leaves room for any rate of blocks.
 OF_BYTES = ("random_seeks", "byte_output", "byte_input", "block_output", "block_rewrite", "block_input")
 CALLS = frozenset(f"mpi_calls/{name}" for name in ("all", *mpi_profile.GROUPS, *mpi_profile.PATTERNS, *mpi_profile.PATTERN_OF))
 OF_BOTH = (*OF_TEXT, *OF_JSON)
@@ -184,7 +185,7 @@ def _status(data: bytes) -> dict:
 
 
 def _begun(data: bytes) -> dict[str, float]:
-    # It began a second after the gate was opened, five seconds ago.
+    # It began five seconds ago, one second after the gate was opened.
     now = time.monotonic()
     moment = gate.noted(put("0.begun", data), 1795658870.124084 - now + 5, now - 6)
     if moment is None:
@@ -224,7 +225,7 @@ STRATEGIES = {"baseline": {}, "buffer": {"settings": {"mapreduce.task.io.sort.mb
 
 
 def _history(data: bytes) -> dict[str, float]:
-    """What a cluster's daemons told of a job, as one document."""
+    """Return the metrics of a job from what a cluster's daemons reported of it, as one document."""
     answers = rest.document(data, "x")
     for part in HISTORY:
         if not isinstance(answers.get(part), dict):
@@ -265,7 +266,7 @@ class _Nowhere:
 
 
 def _answer() -> bytes:
-    """What a guest answers: the archive of a node's folder with a file of it, and with what a program has printed."""
+    """Return what a guest answers: the archive of a node's folder, with a file of what a program has printed."""
     where = folder() / "node"
     where.mkdir(exist_ok=True)
     (where / "1.out").write_bytes(b"1.0\n")
@@ -280,7 +281,7 @@ def _guest(data: bytes) -> None:
     return code
 
 
-# Of what a benchmark of the disk has read and written (bytes).
+# Bytes that a benchmark of the disk has read and written.
 DISK = (768 * 2**20, 2 * 768 * 2**20)
 BONNIE = {"data_megabytes": 768, "memory_megabytes": 384}
 KERNELS = ("copy", "scale", "add", "triad")
@@ -326,7 +327,7 @@ READERS = (
         lambda text: events.parse(text, COUNTED, 2),
         values=dict,
         unborne=frozenset(COUNTED),
-        # What did not migrate has none.
+        # Programs that did not migrate have 0 migrations.
         may_be_zero=True,
         share=4000,
     ),

@@ -1,4 +1,4 @@
-"""What is asked of a reader: which files it is given, what it may raise, and which values it gives."""
+"""What a reader must do: which files it is given, what it may raise, and which values it gives."""
 
 import math
 import re
@@ -10,25 +10,26 @@ from random import Random
 
 from tests.fuzz.mutations import OF_TEXT, Mutation
 
-# Of mutations in one input: mostly one.
+# Number of mutations in one input: mostly one.
 HOW_MANY = (1, 1, 1, 1, 1, 1, 2, 2, 3)
-# A sentence for people has no more characters.
+# Most characters of a sentence for users.
 LONGEST = 1500
-# Mutations after which there may be a number with fewer digits, and those that bring a line of something else.
+# Mutations that may leave a number with fewer digits, and those that add a line of something else.
 CUT = frozenset({"cut_a_number", "cut_a_line"})
 FOREIGN = frozenset({"insert_a_line", "append"})
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
 class Hang(BaseException):
-    """An input that takes too long."""
+    """Raised for an input that takes too long."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader of the project, as `read` from bytes. `refusals` are its documented errors, and `values` tells the metrics that
-    it has found by name. `near` says of metrics that other numbers in the output bear out how far they may be from the true
-    ones, however the output was changed; a metric that is not `borne` out may lose digits without anybody seeing it."""
+    """A reader of the project, with `read` from bytes. `refusals` are its documented errors, and `values` returns the
+    metrics that it found by name. `near` has metrics that other numbers in the output support: the share by which they
+    may differ from the true ones, however the output was changed. Metrics in `unborne` have no such support, and may
+    lose digits unnoticed."""
 
     name: str
     samples: tuple[bytes, ...]
@@ -38,17 +39,17 @@ class Reader:
     values: Callable[[object], Mapping[str, float]] = lambda found: {}
     near: Mapping[str, float] = field(default_factory=dict)
     unborne: frozenset[str] = frozenset()
-    # What an output has twice, once with fewer digits, may lose those: by so much of the true value.
+    # A metric that is in an output twice, once with fewer digits, may differ by this share of the true value.
     rounded: Mapping[str, float] = field(default_factory=dict)
     may_be_zero: bool = False
-    # How many inputs it gets of each hundred thousand, and how long one may take (s).
+    # Inputs of each hundred thousand that the reader gets, and the time limit of one input (s).
     share: int = 2000
     seconds: float = 5.0
 
 
 @dataclass(frozen=True)
 class Input:
-    """An input: of which sample, how it was changed, and what came of that."""
+    """An input: which sample it was, how it was changed, and the resulting bytes."""
 
     reader: Reader
     sample: int
@@ -57,14 +58,14 @@ class Input:
 
     @property
     def damaged(self) -> bool:
-        """Whether it is an output that was damaged, and not one with another number in it. One line in the place of another one
-        may be another output."""
+        """Whether this is a damaged output, and not one with another number in it. If one line replaces another, the
+        result may be another output."""
         names = {one.name for one in self.mutations}
         return all(one.damage for one in self.mutations) and not (names & FOREIGN and names - FOREIGN)
 
 
 def inputs(reader: Reader, seed: str, number: int) -> Input:
-    """The input of that number."""
+    """Return the input with this number, which follows from the seed."""
     random = Random(f"{reader.name}/{seed}/{number}")
     sample = random.randrange(len(reader.samples))
     data = reader.samples[sample]
@@ -76,7 +77,7 @@ def inputs(reader: Reader, seed: str, number: int) -> Input:
 
 @contextmanager
 def bounded(seconds: float) -> Iterator[None]:
-    """Raises Hang in what takes longer."""
+    """Raise Hang if the block takes longer than `seconds`."""
 
     def late(*_: object) -> None:
         raise Hang(f"it takes longer than {seconds:g} s")
@@ -91,7 +92,7 @@ def bounded(seconds: float) -> Iterator[None]:
 
 
 def problem(given: Input) -> str | None:
-    """What is wrong with what a reader makes of an input; None if it gives a valid value, or one sentence of our own."""
+    """Return what is wrong with a reader's result for an input; None if it is a valid value, or one sentence of our own."""
     reader = given.reader
     try:
         with bounded(reader.seconds):
@@ -116,7 +117,7 @@ def _no_sentence(text: str) -> str | None:
 
 
 def _wrong(given: Input, name: str, value: float, true: float | None) -> str | None:
-    """Why a value cannot be right."""
+    """Return why a value cannot be right; None if it can."""
     reader = given.reader
     if not isinstance(value, int | float) or not math.isfinite(value) or value < 0 or (value == 0 and not reader.may_be_zero):
         return f"{name} is {value!r}"

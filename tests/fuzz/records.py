@@ -1,4 +1,4 @@
-"""Readers of the workflow's own documents: records, plans, and what is noted beside them."""
+"""Readers of the workflow's own documents: records, plans, and the files beside them."""
 
 import contextlib
 import functools
@@ -37,18 +37,18 @@ REFUSALS = (PlimsollError,)
 
 @functools.cache
 def study(name: str) -> studies.Study:
-    """A study, read once."""
+    """Return a study, which is read once."""
     return studies.load(name, designs.known())
 
 
 @functools.cache
 def config() -> dict:
-    """The configuration as it comes."""
+    """Return the configuration without changes."""
     return configuration.read([], local=Path("/nonexistent"))
 
 
 def plan_of(name: str, profile: str = "ci") -> dict:
-    """A study's plan for a small host."""
+    """Return a study's plan for a small host."""
     asked = {**config(), "profile": profile}
     return planner.make(study(name), studies.profile(profile), host_of(1, 2, memory=24 * 2**30), asked, {})
 
@@ -59,7 +59,7 @@ def _plan(name: str) -> dict:
 
 
 def _kept(document: dict) -> bytes:
-    """A record as it is written."""
+    """Return a record as it is written to a file."""
     record.keep(put("record.json", b""), document)
     return (folder() / "record.json").read_bytes()
 
@@ -69,8 +69,7 @@ def _sample(name: str) -> dict:
 
 
 def _record(name: str) -> Reader:
-    """A record of a study, as the stages read it that come after the measuring; with its checksum, and as an older version
-    wrote it."""
+    """Return a reader of a study's record with its checksum, as the stages after measuring read it."""
     document = _sample(name)
     cell = document["cell"]["path"]
     number = document["repetition"]
@@ -96,14 +95,14 @@ def _record(name: str) -> Reader:
 
 
 def _older(name: str) -> Reader:
-    """A record without a checksum: it may lie about a number, but no more than that."""
+    """Return a reader of a record without a checksum. A number in it may be wrong, but nothing more."""
     checked = _record(name)
     text = json.dumps(_sample(name), indent=1).encode() + b"\n"
     return Reader(f"older record of {name}", (text,), checked.read, REFUSALS, OF_BOTH, share=2000)
 
 
 def _kept_of(data: bytes) -> object:
-    """A record as the measuring of its run reads it."""
+    """Read a record as the measuring of its run does."""
     document = _sample("amaral2015")
     shutil.rmtree(folder() / "study", ignore_errors=True)
     target = put("study/runs/x/1.json", data)
@@ -184,7 +183,7 @@ def _host() -> dict:
 
 
 def _sizes(data: bytes) -> object:
-    """A note as planning reads it, with the problem of a section that follows from it."""
+    """Read saved sizes as planning does, and return the problem size of a section that follows from them."""
     put("noted/liu2020/sizes.json", data)
     profile = studies.profile("ci")
     found = sizes.of(folder() / "noted", study("liu2020"), profile, _host(), lambda *_: _plan("liu2020"))
@@ -228,7 +227,7 @@ def _done(data: bytes) -> object:
 
 
 def _progress() -> object:
-    """What the lines on the terminal are made of."""
+    """Return what the lines on the terminal are made of; None if no run was measured."""
     progress.waiting(folder())
     queue, done = progress._read(folder())
     told = {"status": "valid", "attempts": 1, "reason": None, "invalid_attempts": []}
@@ -251,7 +250,7 @@ def _image(data: bytes) -> object:
 
 @contextlib.contextmanager
 def _own_store() -> Iterator[None]:
-    """A store of images of its own."""
+    """Use a separate store of images."""
     with mock.patch.dict(os.environ, PLIMSOLL_IMAGES=str(folder() / "images")):
         yield
 
@@ -271,7 +270,7 @@ def _manifest() -> dict:
 
 
 def _archive(manifest: bytes) -> bytes:
-    """A file of one small image that says this of itself."""
+    """Return a file of one small image with this manifest."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
         for name, content in ((portable.MANIFEST, manifest), (f"{_tag()[9:].replace(':', '-')}/image.json", _described())):

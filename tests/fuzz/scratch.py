@@ -1,4 +1,4 @@
-"""A folder for what readers are given: in memory, where there is such a file system."""
+"""A folder for what readers are given: in memory, if there is such a file system."""
 
 import atexit
 import functools
@@ -19,12 +19,12 @@ def _made(process: int) -> Path:
 
 
 def folder() -> Path:
-    """This process's folder."""
+    """Return this process's folder."""
     return _made(os.getpid())
 
 
 def put(name: str, data: bytes) -> Path:
-    """A file in it."""
+    """Write a file in this process's folder, and return its path."""
     path = folder() / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -32,5 +32,5 @@ def put(name: str, data: bytes) -> Path:
 
 
 def take_away(name: str) -> None:
-    """A file that another reader may have been given in this process."""
+    """Remove a file that another reader may have been given in this process."""
     (folder() / name).unlink(missing_ok=True)

@@ -5,7 +5,7 @@ import pytest
 from tests.fuzz import campaign
 from tests.fuzz.reader import Reader
 
-# Of a hundred thousand inputs, as many here; readers of YAML take tens of milliseconds for each.
+# Share of a reader's inputs of each hundred thousand. Readers of YAML take tens of milliseconds for each input.
 SHARE, LEAST = 0.02, 10
 
 

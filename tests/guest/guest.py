@@ -1,7 +1,7 @@
-"""A guest of QEMU with two sockets and two memory nodes, on this machine's own files: they are its root, through virtiofs.
+"""A QEMU guest with two sockets and two memory nodes. Its root is this machine's own files, through virtiofs.
 
-Nothing is built for it but a disk with the image for its Docker engine. KVM where an ordinary kernel boots on it, emulation
-(TCG) otherwise: its times mean nothing, its cores and memory nodes are what a machine with two nodes has.
+Only a disk with the image for its Docker engine is built for it. It uses KVM where an ordinary kernel boots on it, and
+emulation (TCG) otherwise. Its times mean nothing, but its cores and memory nodes are those of a machine with two nodes.
 """
 
 import json
@@ -21,14 +21,14 @@ from tests.conftest import PROJECT
 HERE = Path(__file__).parent
 KERNEL = kernel.folder()
 VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
-# What the kernel needs before it has a root: the host's files, and the disk.
+# Modules that the kernel needs before it has a root: for the host's files and the disk.
 MODULES = ("virtio_pci", "virtiofs", "overlay", "virtio_blk")
 ACCELERATORS = {"kvm": "host", "tcg,thread=multi": "Haswell"}
 SECONDS_TO_BOOT = 120
 
 
 def missing() -> str | None:
-    """Why there can be no guest here; None if there can be one."""
+    """Return why there can be no guest here; None if there can be one."""
     if not (KERNEL / "boot/vmlinuz").is_file():
         return "set-up could not fetch a kernel for the guest (scripts/setup/guest.sh; x86-64 and root only)"
     for program in ("qemu-system-x86_64", "busybox", "cpio", "dockerd"):
@@ -38,7 +38,7 @@ def missing() -> str | None:
 
 
 def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], list[dict], dict]:
-    """(accelerator, memory nodes, records, what became of a switch) of a guest that measures `inputs["cells"]`."""
+    """Boot a guest that measures `inputs["cells"]`. Return (accelerator, memory nodes, records, result for a switch)."""
     (folder / "inputs.json").write_text(json.dumps(inputs))
     words = {
         "FOLDER": folder,
@@ -68,7 +68,7 @@ def run(folder: Path, inputs: dict, seconds: float) -> tuple[str, list[dict], li
 
 
 def _disk(folder: Path, image: Image) -> None:
-    """A disk that is the Docker data of the guest, with the image in it: filled by an engine of its own, here."""
+    """Make a disk with the Docker data of the guest. An engine of its own loads the image into it here."""
     disk, mount, socket = folder / "disk.ext4", folder / "disk", folder / "docker.sock"
     mount.mkdir()
     subprocess.run(["truncate", "-s", "2G", str(disk)], check=True)
@@ -78,7 +78,8 @@ def _disk(folder: Path, image: Image) -> None:
         places = ["--data-root", str(mount), "--exec-root", str(folder / "exec"), "--pidfile", str(folder / "docker.pid")]
         quiet = ["--bridge=none", "--iptables=false", "--storage-driver", "overlay2", "--host", f"unix://{socket}"]
         with open(folder / "dockerd.log", "w") as log:
-            # In a network of its own: an engine without a bridge removes that of the engine that is already here.
+            # It has its own network namespace: an engine without a bridge removes the bridge of the engine that is
+            # already here.
             engine = subprocess.Popen(["unshare", "--net", "dockerd", *places, *quiet], stdout=log, stderr=log)
         try:
             client = ["docker", "--host", f"unix://{socket}"]
@@ -96,11 +97,11 @@ def _disk(folder: Path, image: Image) -> None:
 
 
 def _boot(folder: Path, accelerator: str, processor: str, seconds: float) -> str:
-    """What the guest wrote to its serial line until it switched itself off, did not come up, or ran out of time."""
+    """Boot a guest, and return its serial output until it switched itself off, did not come up, or ran out of time."""
     socket, serial = folder / "files.sock", folder / "serial.txt"
     serial.unlink(missing_ok=True)
     server = next(filter(shutil.which, VIRTIOFSD))
-    # The two that there are take different options; a bind to the whole of the host's files is common to both.
+    # The two programs take different options. Both share all of the host's files.
     legacy = "/usr/lib/qemu/" in server
     shared = ["-o", "source=/", "-o", "cache=always"] if legacy else ["--shared-dir", "/", "--cache", "always"]
     sandbox = ["-o", "sandbox=chroot"] if legacy else ["--sandbox", "chroot"]

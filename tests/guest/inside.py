@@ -1,7 +1,6 @@
-"""Runs in the guest: plans for it as for any host, and measures the cells that it is told of. It prints one line of JSON per
-cell.
+"""Program in the guest: plan as for any host, measure the cells of the inputs, and print one line of JSON per cell.
 
-An emulated processor is slow: what no cell needs is not planned, and every run reads a plan of these cells alone.
+An emulated processor is slow. So only what these cells need is planned, and every run reads a plan of these cells only.
 """
 
 import json
@@ -17,9 +16,9 @@ from plimsoll.planning import planner
 
 
 def main() -> None:
-    """The inputs are a study, a profile, a configuration, the image, and experiments and paths of cells, made on the host."""
+    """Read the inputs that the host made (study, profile, configuration, image, experiments, paths of cells), and measure."""
     inputs = json.loads(Path(sys.argv[1]).read_text())
-    # Nothing was measured here before, and no cell counts events: each process more takes a second.
+    # Nothing was measured here before, and no cell counts events. Each additional process takes a second.
     machine_lock.note_sweep(True)
     capabilities.counters = dict
     host = hosts.here()
@@ -33,7 +32,7 @@ def main() -> None:
     for cell in made["cells"].values():
         cell["parameters"]["order"] = 200
         cell["time_limit_seconds"] = 300
-    # An emulated machine is slow and its host may be busy; what is looked at is where the ranks were.
+    # An emulated machine is slow and its host may be busy. The tests only check where the ranks were.
     made["limits"] = {
         "attempts": 1,
         "starts": 1,

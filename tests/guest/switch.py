@@ -1,5 +1,8 @@
-"""Runs in the guest, whose kernel switches for Open vSwitch: what is there of a switch, and what is left when it is removed,
-and when its daemons were killed and another process removes it. It prints one line of JSON."""
+"""Program in the guest, whose kernel switches for Open vSwitch: make a switch, remove it, and print one line of JSON.
+
+The line has what a switch makes, and what is left after it is removed. That is repeated with killed daemons and another
+process that removes the switch.
+"""
 
 import json
 import os
@@ -13,7 +16,7 @@ def links() -> set[str]:
 
 
 def main() -> None:
-    """Twice: what was left of the first must not be in the way of the second."""
+    """Make and remove a switch twice: what the first one leaves must not disturb the second."""
     before = links()
     told = {"in_kernel": wired.in_kernel(), "offloads": SWITCH.offloads, "left": []}
     for kills in (True, False):
@@ -24,7 +27,7 @@ def main() -> None:
                 daemon.kill()
                 daemon.wait()
             told["after the kill"] = sorted(links() - before)
-            # As another process, which has started no daemon.
+            # Like another process, which has started no daemon.
             SWITCH.daemons = []
         SWITCH.sweep()
         told["left"].append(sorted(links() - before))

@@ -1,5 +1,7 @@
-"""What takes another machine than this one: two sockets and two memory nodes, with the project's own deployment code,
-containers and HPC Challenge; and a kernel that switches for Open vSwitch."""
+"""Tests that need another machine: two sockets and two memory nodes, and a kernel that switches for Open vSwitch.
+
+They use the project's own deployment code, containers and HPC Challenge.
+"""
 
 import json
 from pathlib import Path
@@ -11,9 +13,9 @@ from plimsoll.images import builder
 
 from tests.guest import guest
 
-# Three minutes emulated on a quiet machine, four beside the unit tests.
+# Limit (s). Emulation takes three minutes on a quiet machine, and four beside the unit tests.
 SECONDS = 1200
-# What of the experiments is planned.
+# The part of the experiments that is planned.
 SHORT = {"sections": ["dgemm"], "runtime": ["bare", "docker", "singularity"]}
 EXPERIMENTS = dict.fromkeys(("granularity", "cgroup-scheduling", "affinity"), SHORT)
 CELLS = (

@@ -1,4 +1,4 @@
-"""The mapping equations against every scenario that the paper spells out, and by their properties."""
+"""The mapping equations, tested with every scenario that the paper spells out and by their properties."""
 
 import os
 import subprocess
@@ -124,7 +124,7 @@ PINNED = [
         ),
         (PINNED, [rank("0", "0"), rank("1", "0"), rank("2", "1"), rank("3", "1")], None),
         (PINNED, [rank("0", "0"), rank("0-1", "0"), rank("2", "1"), rank("3", "1")], "rank 1 was allowed the processors 0-1"),
-        # The kernel lists processors and nodes that a machine could have.
+        # The kernel also lists processors and nodes that a machine could have.
         (FREE, [rank("0-1", "0")] * 2 + [rank("2-127", "1-63")] * 2, None),
         (FREE, [rank("", "0")] * 4, "rank 0 was allowed the processors none"),
     ],
@@ -154,7 +154,7 @@ def test_binding_is_always_explicit(tmp_path):
 
 
 def test_ranks_of_containers_with_different_cores_bind_themselves(tmp_path):
-    """Open MPI would bind them by the cores of whichever container answered first."""
+    """Open MPI would bind the ranks by the cores of the container that answered first."""
     assert launch.placement(tmp_path, ["c0", "c1"], PINNED, 4)[-2:] == ["--bind-to", "none"]
     program = launch.self_bound(tmp_path, PINNED, ["grep", "Cpus_allowed_list", "/proc/self/status"])
     assert (tmp_path / "cores").read_text() == "0\n1\n2\n3\n"

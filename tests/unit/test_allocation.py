@@ -1,4 +1,4 @@
-"""How a given time is spent: on what costs least, shared costs once, and never more than there is."""
+"""How a time budget is spent: cheapest claims first, shared costs paid once, and never more than the budget."""
 
 import math
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plimsoll.planning.allocation import IN_PART, SURER, Costs, Need, allocate, in_order
 
-# Two deployments of two sections each; a launch takes a second, and a section half of one.
+# Two deployments with two sections each. A launch takes one second, and a section half a second.
 CELLS = ("a/x", "a/y", "b/x", "b/y")
 COSTS = Costs(dict.fromkeys(CELLS, 0.5), {"a": 1.0, "b": 1.0}, {cell: cell[0] for cell in CELLS}, {})
 NOW = dict.fromkeys(CELLS, 2)
@@ -65,7 +65,7 @@ def test_no_more_is_spent_than_there_is_and_nothing_is_taken_away(wanted, budget
 
 
 def test_ratios_are_bought_in_their_order_each_a_little_before_any_gets_more():
-    """The dear one comes first, as the order says; then all get evenly more, up to what each needs."""
+    """The expensive ratio comes first in the order. Then all get more blocks evenly, up to what each needs."""
     needs = [Need("dear", {"a/x": 9, "a/y": 9}), Need("cheap", {"b/x": 4})]
     assert in_order({}, needs, COSTS, 8.0, 4) == ({"a/x": 4, "a/y": 4}, ["dear"])
     assert in_order({}, needs, COSTS, 14.0, 4) == ({"a/x": 4, "a/y": 4, "b/x": 4}, ["dear", "cheap"])
@@ -75,7 +75,7 @@ def test_ratios_are_bought_in_their_order_each_a_little_before_any_gets_more():
 
 def test_time_that_does_not_suffice_for_a_ratio_is_for_the_next():
     needs = [Need("dear", {"a/x": 4, "a/y": 4}), Need("cheap", {"b/x": 400})]
-    # Then it ends: the cheap one does not take what the dear one may have when there is more time.
+    # Here it ends: the cheap ratio does not take blocks that the expensive one may get when there is more time.
     assert in_order({}, needs, COSTS, 7.0, 4) == ({"b/x": 4}, ["cheap"])
     assert in_order({"b/x": 4}, needs, COSTS, 5.0, 4) == ({"b/x": 4}, [])
     assert in_order({}, [], COSTS, 5.0, 4) == ({}, [])

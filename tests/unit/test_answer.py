@@ -1,4 +1,4 @@
-"""The answer to a study's question: ratios with known truths, and sentences that follow from them."""
+"""The answer to a study's question: ratios whose truth is known, and the sentences that follow from them."""
 
 import math
 
@@ -20,7 +20,7 @@ KEYS = ["against", "runtime", "granularity", "metric"]
 
 @pytest.fixture
 def answered(liu2020, config, small_host):
-    """A function from effects to the table of liu2020's answer on two cores."""
+    """Return a function from effects to the table of liu2020's answer on two cores."""
 
     def answered(effects, spread=0.005, repetitions=10):
         plan = {**planner.make(liu2020, studies.profile("quick"), small_host, config, {}), "repetitions": repetitions}
@@ -34,7 +34,7 @@ def one(table: pd.DataFrame, *key: str) -> pd.Series:
 
 
 def only(table: pd.DataFrame, study) -> list[dict]:
-    """The parts of the only answer of a study."""
+    """Return the parts of the only answer of a study."""
     (shown,) = answer_page.shown(table, study)
     return shown["parts"]
 
@@ -42,7 +42,7 @@ def only(table: pd.DataFrame, study) -> list[dict]:
 def test_ratios_are_within_blocks_and_cover_the_truth(answered):
     table = answered([(several, 0.5)])
     split = one(table, "baseline", "docker", "finest", "fft_gflops")
-    # Blocks differ by 20 %; what a block does to all its runs cancels.
+    # Blocks differ by 20 %. What a block does to all its runs cancels.
     assert 0.48 < split["low"] < 0.5 < split["high"] < 0.52 and split["n"] == 10
     assert split["cell_a"].startswith("uma/exact/E2/docker/any/") and split["cell_b"].startswith("uma/exact/E1/bare/any/")
     step = one(table, "first", "docker", "finest", "fft_gflops")
@@ -70,9 +70,9 @@ def test_the_sentences_follow_from_the_ratios(answered, liu2020):
     assert part["steps"]["items"][0]["text"].startswith("slower by more than 5 % in 7 of 7 metrics (most in ")
     assert part["steps"]["items"][-1]["text"] == "a loss of more than 5 % is ruled out in every metric."
     assert part["sentences"][0].startswith("Slower than bare metal by more than 5 %: two Docker containers: 7 of 7 metrics")
-    # Plain Singularity's containers are nominal: it stands where a reader would take them for containers.
+    # Plain Singularity's containers are nominal. The note stands where a reader would take them for containers.
     assert [item["name"] for item in part["steps"]["items"] if "nominal" in item["note"]] == ["Singularity"]
-    # What cannot be measured here is said, and once.
+    # What cannot be measured here is named once.
     (numa,) = shown["not_here"]
     assert numa["name"].startswith("NUMA") and "2 sockets" in numa["reason"]
 
@@ -131,7 +131,7 @@ def test_the_table_survives_its_file(tmp_path, name, config, small_host):
     table.to_csv(tmp_path / "answer.csv", index=False)
     read = answer.read(tmp_path / "answer.csv")
     named = [answer.NAME, *answer.factors(study)]
-    # A row has no level of a factor that only other answers have.
+    # A row has no level for factors that only other answers have.
     pd.testing.assert_frame_equal(read[named].fillna(""), table[named].fillna(""))
     assert not any(one["parts"] for one in answer_page.shown(read, study))
 
@@ -142,5 +142,5 @@ def test_what_was_measured_answers_the_question_of_its_study(name):
     kept = PROJECT / "results/reference" / name / "answer.csv"
     shown = answer_page.shown(answer.read(kept), study)
     assert any(one["parts"] for one in shown)
-    # A table of before a study had several answers lacks those that came later.
+    # A table that was written before the study had several answers lacks the later ones.
     assert all(one["parts"] for one in shown) or answer.NAME not in pd.read_csv(kept, nrows=0)

@@ -1,4 +1,4 @@
-"""The answer to a study's question comes first in every time that is given, and pages and terminal say it alike."""
+"""The answer to a study's question comes first in every time budget. Pages and terminal state it in the same words."""
 
 import html
 
@@ -19,7 +19,8 @@ from tests.conftest import COUNTERS, built, host_of
 from tests.unit.test_claims import observed, several
 from tests.unit.test_hours import once, plan_of  # noqa: F401  fixtures
 
-# The first metrics of liu2020's answer, of three benchmarks: 44 of the 126 s that a block of all takes with 300 MiB of L3.
+# The first metrics of liu2020's answer, from three benchmarks. With an L3 cache of 300 MiB, a block of them takes 44 of
+# the 126 s of a block of everything.
 FIRST_METRICS = ("randomring_bandwidth", "pingpong_bandwidth", "randomaccess_rate", "ptrans_bandwidth")
 STEPS = "One container per core instead of one container"
 GIVEN = forecasts.Given(0.15, "make reproduce STUDIES=liu2020 HOURS=0.4")
@@ -27,14 +28,15 @@ GIVEN = forecasts.Given(0.15, "make reproduce STUDIES=liu2020 HOURS=0.4")
 
 @pytest.fixture
 def large_cache_plan(config):
-    """The plan of a study on two cores with a cache so large that STREAM and DGEMM take most of the answer's time."""
+    """Return a function that plans a study on two cores. Their cache is so large that STREAM and DGEMM take most of the
+    answer's time."""
     events = {**dict.fromkeys(COUNTERS), "context_switches": "context-switches", "cpu_migrations": "cpu-migrations"}
     host = {**host_of(1, 2, memory=24 * 2**30, l3=300 * 2**20), "events": events}
     return lambda study: planner.make(study, studies.profile("quick"), host, {**config, "profile": "quick"}, {})
 
 
 def answered(study, plan, blocks) -> tuple[list[str], list[Need]]:
-    """The ratios that have LEAST blocks, by name, and all of them."""
+    """Return (names of the ratios that have LEAST blocks, all ratios)."""
     first = answer.first(hours.of_nothing(study, plan).ratios.values(), hours.LEAST)
     return [need.finding for need in first if all(blocks.get(cell, 0) >= hours.LEAST for cell in need.blocks)], first
 
@@ -56,7 +58,7 @@ def test_the_answer_comes_first_in_every_time(name, least, large_cache_plan):
         blocks = hours.first_stage(study, plan, given * 3600)
         there, first = answered(study, plan, blocks)
         assert len(there) >= number, given
-        # In the order of the study: the first question has the first ratio.
+        # Ratios are bought in the study's order, so its first one is always there.
         assert there[0] == first[0].finding
         assert usual.seconds(blocks) <= hours.FOR_MEASURING * given * 3600
 
@@ -77,7 +79,7 @@ def test_the_order_of_the_answer_is_that_of_its_file(liu2020, large_cache_plan):
 
 
 def test_ten_minutes_answer_and_decide_a_fifth_of_the_claims(liu2020):
-    """Runs drawn from the reference measurements (tests/bench/spending.py)."""
+    """Runs are drawn from the reference measurements (tests/bench/spending.py)."""
     plan = spending.plan_of(liu2020)
     drawn, other = spending.Drawn(liu2020, plan, 0), hours.reference(liu2020, plan)
     begun = drawn.measured(hours.first_stage(liu2020, plan, 540))
@@ -90,7 +92,7 @@ def test_ten_minutes_answer_and_decide_a_fifth_of_the_claims(liu2020):
 
 
 def test_the_second_stage_gives_the_answer_as_much_as_the_claims(liu2020, plan_of):  # noqa: F811
-    """An answer of four blocks beside claims of 113 would be the wrong way round."""
+    """An answer with four blocks beside claims with 113 would have the wrong priorities."""
     judged = hours.reference(liu2020, plan_of(liu2020))
     now = dict.fromkeys(hours.blocks_of(judged.plan), 4)
     begun = judged._replace(plan=spending._planned(judged.plan, now))
@@ -128,7 +130,8 @@ def test_the_time_that_is_recommended_answers_the_rest(liu2020, large_cache_plan
 
 @pytest.fixture
 def too_short(liu2020, config, small_host):
-    """The table of liu2020's answer where a time was too short for cells: a function from which ones to it."""
+    """Return a function that gives the table of liu2020's answer if the time was too short for the cells that are
+    `left_out`."""
     made = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
 
     def table(left_out):
@@ -159,7 +162,7 @@ def test_what_there_was_no_time_for_says_so_with_the_command(too_short, liu2020)
     assert page.count("not in the 0.15 h") == 16 + 1 and "too few runs" not in page and shown["said"] in page
     (shown,) = answer_page.shown(table, liu2020)
     assert rendered([shown]).count("not in the given time") == 16 + 1
-    # p is adjusted for the ratios that there are.
+    # p is adjusted only for the ratios that were measured.
     smallest = here.loc[here["p_beyond"].idxmin()]
     assert smallest["p_beyond_holm"] == pytest.approx(40 * smallest["p_beyond"])
 

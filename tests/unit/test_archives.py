@@ -1,4 +1,4 @@
-"""Archives: what is in one, how it is written, and which are refused."""
+"""Archives: what they contain, how they are written, and which are refused."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ RECORDS, PLAN = layout.records_of(FOLDER), f"{FOLDER}/plan.json"
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Path:
-    """Results of one study that nobody measured: records without what is made of them, and a damaged one."""
+    """Made-up results of one study: its records, one of them damaged, without anything that is made from them."""
     from tests.conftest import host_of
 
     folder = tmp_path_factory.mktemp("measured") / "results"
@@ -70,7 +70,7 @@ def put(path: Path, contents: dict[str, bytes]) -> Path:
 
 
 def stating(contents: dict[str, bytes], **changes: object) -> dict[str, bytes]:
-    """Members with a manifest that has their checksums, and other keys than before."""
+    """Return members with a manifest that has their checksums, and these changes of its keys."""
     manifest = {**json.loads(contents[layout.MANIFEST]), **changes}
     for name, content in contents.items():
         if name != layout.MANIFEST:
@@ -137,7 +137,7 @@ def test_a_small_archive_lacks_pictures_and_pages_alone(results, archive, tmp_pa
 def test_raw_outputs_are_in_it_if_they_are_wanted_and_links_never(results, tmp_path):
     assert pack(results, tmp_path / "raw.zip", raw=True)
     contents = members(tmp_path / "raw.zip")
-    # The folder too, which the description names.
+    # The folder is a member too, because the description names it.
     assert [name for name in contents if "/raw/" in name] == [f"results/{STUDY}/raw/", f"results/{STUDY}/raw/a/1-1/stdout.txt"]
     unpacked(tmp_path / "raw.zip", tmp_path / "new")
     assert (tmp_path / f"new/results/{STUDY}/raw/a/1-1/stdout.txt").read_text() == "it said this\n"
@@ -185,7 +185,7 @@ def test_where_nothing_was_measured_there_is_nothing_to_archive(tmp_path):
 
 @pytest.fixture
 def own(results, tmp_path) -> Path:
-    """A copy of the results that a test may change."""
+    """Copy of the results that a test may change."""
     return shutil.copytree(results, tmp_path / "results", symlinks=True)
 
 
@@ -228,7 +228,7 @@ writing.write(Path(sys.argv[1]), [("a", b"x" * 1000000), ("b", Endless())])
 
 @pytest.fixture
 def writer(tmp_path):
-    """Another process that is writing an archive."""
+    """Yield the path of an archive and the other process that is writing it."""
     target = tmp_path / "target.zip"
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
     process = subprocess.Popen([sys.executable, "-c", SLOW, str(target)], stdout=subprocess.PIPE, env=environment)
@@ -301,7 +301,7 @@ def other_line(line):
 
 
 def larger(contents):
-    """Says that its records are as large as half of them."""
+    """Return members whose manifest states half of the true size of the records."""
     manifest = json.loads(contents[layout.MANIFEST])
     said = {FOLDER: {**manifest["measured"][FOLDER], "bytes": manifest["measured"][FOLDER]["bytes"] // 2}}
     return stating(contents, measured=said)
@@ -409,7 +409,7 @@ def test_a_member_that_is_there_twice_or_a_link_is_refused(archive, tmp_path):
 
 
 def refused(path: Path, folder: Path) -> str:
-    """The one sentence with which an archive is refused."""
+    """Return the one sentence with which an archive is refused."""
     with pytest.raises(PlimsollError) as problem:
         unpacked(path, folder)
     assert "\n" not in str(problem.value) and str(problem.value).startswith(str(path))
@@ -428,7 +428,7 @@ def test_a_flipped_byte_is_found(archive, tmp_path, name):
     whole = bytearray(archive.read_bytes())
     with zipfile.ZipFile(archive) as file:
         member = file.getinfo(name)
-    # Behind its header are its name and what else is said of it.
+    # A member's data follow its header, its name and its extra field.
     lengths = (int.from_bytes(whole[member.header_offset + at : member.header_offset + at + 2], "little") for at in (26, 28))
     whole[member.header_offset + 30 + sum(lengths) + member.compress_size // 2] ^= 0xFF
     (tmp_path / "flipped.zip").write_bytes(whole)
@@ -436,7 +436,7 @@ def test_a_flipped_byte_is_found(archive, tmp_path, name):
 
 
 def test_a_member_that_is_larger_than_it_says_is_not_read_to_its_end(archive, tmp_path):
-    """Sizes in the zip file's own directory and in the manifest are both false."""
+    """The sizes in the zip file's own directory and in the manifest are both wrong."""
     bomb, said = tmp_path / "bomb.zip", 1000
     contents = members(archive)
     manifest = json.loads(contents[layout.MANIFEST])
@@ -458,7 +458,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_written(archive, tm
 
 
 def test_what_the_version_before_wrote_is_read(archive, tmp_path, monkeypatch):
-    """The next version will call what was measured something else."""
+    """The next version is assumed to rename the manifest's key for what was measured."""
 
     def upgrade(manifest):
         return {**{key: value for key, value in manifest.items() if key != "runs"}, "measured": manifest["runs"]}
@@ -554,7 +554,7 @@ def test_files_that_were_changed_after_unpacking_are_found(archive, tmp_path):
 
 
 def test_archiving_alone_needs_the_library_of_crates():
-    """What measures, and what makes all again, does without."""
+    """Modules that measure, or that make everything again, do not import the library."""
     lazy = ("plimsoll.remake", "plimsoll.given", "plimsoll.measure", "plimsoll.workflow", "plimsoll.__main__")
     asked = f"import sys, {', '.join(lazy)}; sys.exit('rocrate' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
@@ -577,18 +577,18 @@ def test_every_given_member_is_placed_where_the_workflow_reads(archive):
 
 @pytest.fixture
 def beside(tmp_path, monkeypatch) -> Path:
-    """Where archives are unpacked to be read beside other results."""
+    """Folder where archives are unpacked to be read beside other results."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / opening.PLACE
 
 
 def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, results, beside):
-    # What a process that was killed while it unpacked has left goes.
+    # Leftover of a process that was killed while it unpacked: it is removed.
     (beside / ".unfinished/results").mkdir(parents=True)
     folder = opening.folder_of(archive)
     records_there = {path.relative_to(results): path.read_bytes() for path in results.glob(f"{STUDY}/runs/**/*.json")}
     assert {path.relative_to(folder): path.read_bytes() for path in folder.glob(f"{STUDY}/runs/**/*.json")} == records_there
-    # What describes the machine is in it, though nothing is made from it.
+    # What describes the machine is unpacked too, although nothing is made from it.
     assert (folder / "host.txt").read_bytes() == (results / "host.txt").read_bytes()
     written = (folder / STUDY / "plan.json").stat().st_mtime_ns
     assert opening.folder_of(archive) == folder and (folder / STUDY / "plan.json").stat().st_mtime_ns == written
@@ -606,7 +606,7 @@ def test_an_archive_that_stays_as_an_earlier_version_wrote_it_is_read(path, besi
 
 
 def test_what_was_unpacked_to_be_read_is_checked_each_time(own, tmp_path, beside):
-    """Whatever was changed in it, it is unpacked anew: a given file, a record, what was made, and one that is about it."""
+    """An archive is unpacked again if an input, a record, a product or a description of the machine was changed or removed."""
     (own / STUDY / "answer.csv").write_text("a,b\n1,2\n")
     assert pack(own, tmp_path / "made.zip")
     folder = opening.folder_of(tmp_path / "made.zip")
@@ -623,7 +623,7 @@ def test_what_was_unpacked_to_be_read_is_checked_each_time(own, tmp_path, beside
 
 
 def test_the_archive_of_reference_measurements_is_read_in_their_place(archive, tmp_path, beside):
-    """They are tables alone; the archive has plans and records too."""
+    """Reference measurements are only tables. Their archive has plans and records too."""
     kept = tmp_path / "reference" / STUDY
     kept.mkdir(parents=True)
     (kept / "observations.csv").write_text("study\n")
@@ -640,7 +640,7 @@ def test_the_archive_of_reference_measurements_is_read_in_their_place(archive, t
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    """Reference measurements, and new ones that take their place."""
+    """Folder with old reference measurements of a study, which new ones replace."""
     monkeypatch.setattr(references, "_write", lambda study, results, new, say: (new.mkdir(), (new / "of").write_text("new")))
     (tmp_path / STUDY).mkdir()
     (tmp_path / STUDY / "of").write_text("old")
@@ -648,7 +648,7 @@ def kept(tmp_path, monkeypatch):
 
 
 def test_reference_measurements_are_there_at_each_moment(kept, monkeypatch):
-    """Those that were there are moved aside, and deleted when the new ones have their place."""
+    """Old reference measurements are moved aside, and deleted when the new ones have their place."""
     rename, seen = Path.rename, []
 
     def renaming(path: Path, target: Path) -> Path:
@@ -662,7 +662,7 @@ def test_reference_measurements_are_there_at_each_moment(kept, monkeypatch):
 
 
 def test_reference_measurements_that_were_moved_aside_come_back(kept, monkeypatch):
-    """Another process was killed between the two renamings, and this one cannot keep anything."""
+    """Another process was killed between the two renamings, and this one cannot save anything."""
     (kept / STUDY).rename(kept / f".{STUDY}.old")
 
     def fail(*given):
@@ -717,7 +717,7 @@ def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monk
         archive = reading.Archive(file, {"made_by": code.made_by()}, "")
         found = remake.comparison(archive, tmp_path, ())
         assert found.status == 0 and "All 3 tables" in found.words and "2 have other last digits" in found.words
-        # A number that is another one is no rounding.
+        # A different number is more than rounding.
         (tmp_path / "results/s/runs.csv").write_text("n\n4\n")
         found = remake.comparison(archive, tmp_path, ())
         assert found.status == 1 and "Not so results/s/runs.csv: " in found.words and "results/s/tests.csv)" in found.words

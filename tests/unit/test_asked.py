@@ -1,4 +1,4 @@
-"""What was asked, in words: beside the paper's sentence a reader sees whether the test is the sentence."""
+"""The tested question in words. Beside the paper's sentence, it lets readers check that the test means the same."""
 
 import re
 

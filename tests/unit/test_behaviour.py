@@ -1,4 +1,4 @@
-"""Drift, outliers and two modes: seen where they are put in, and not elsewhere."""
+"""Drift, outliers and two modes are found where they were put in, and nowhere else."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ KEYS = [*OF_DEPLOYMENT, "section"]
 
 
 def observed(cells=8, runs=12, drift=0.0, outlier=1.0, two=0.0, seed=2):
-    """Cells of different level, measured block by block, a run every ten seconds."""
+    """Return a table of cells with different levels, measured block by block, one run every ten seconds."""
     random = np.random.default_rng(seed)
     rows = []
     for block in range(runs):

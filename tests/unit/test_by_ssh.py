@@ -1,4 +1,4 @@
-"""A host that ssh reaches, with an ssh that goes nowhere: what is brought there, and what comes back."""
+"""Measuring on a host that ssh reaches, with a stand-in for ssh: what is copied there, and what comes back."""
 
 import os
 import shutil
@@ -10,7 +10,8 @@ from plimsoll import paths
 from plimsoll.cluster import by_ssh
 from plimsoll.errors import PlimsollError
 
-# Runs what it is given in a home of its own. `away` says that it reaches nobody, `cut` after how many bytes a fetch ends.
+# Stand-in for ssh: runs its command in a home folder of its own. If `away` exists, no host is reached. If `cut` exists,
+# the next fetch ends after 200 bytes.
 SSH = """#!/bin/sh
 home={folder}/home
 [ ! -e {folder}/away ] || {{ echo "ssh: connect to host $1: No route to host" >&2; exit 255; }}
@@ -20,7 +21,7 @@ case "$2" in
 esac
 HOME=$home exec sh -c "$2"
 """
-# In place of the script that measures: notes its words, and leaves a record and the mark.
+# Stand-in for the script that measures: notes its arguments, and writes a record and `done.json`.
 MEASURES = """#!/bin/bash
 echo "$*" >>asked
 mkdir -p work/results/liu2020/runs && cd work
@@ -33,7 +34,7 @@ echo '{"host": "far"}' >done.json
 
 
 class World:
-    """A project, a host that ssh reaches, and the folder of its results here."""
+    """A project, a host that ssh reaches, and the folder here for the host's results."""
 
     def __init__(self, folder: Path):
         self.folder, self.project, self.home, self.here = folder, folder / "project", folder / "home", folder / "hosts/far"

@@ -1,5 +1,5 @@
-"""The bench that calibrates verdicts judges many draws at once, by the judge's inner functions: that is the same as judging
-each of them as the workflow does."""
+"""The bench that calibrates verdicts judges many draws at once with the judge's inner functions. The result must be
+that of judging each as the workflow does."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from plimsoll.analysis import two_sets
 from tests.bench.calibration import halves, sessions, simulation
 
 WORLDS = simulation.worlds()
-# The last world of each family, which mostly is the largest.
+# The last world of each family, which is usually the largest.
 LAST = {world.family: world for world in WORLDS}
 
 
@@ -22,8 +22,7 @@ def test_many_draws_at_once_are_judged_as_the_workflow_judges_one(family):
 
 
 def test_averages_over_both_directions_count_what_is_better():
-    """Where two rates rise and two times fall, all four are better, and on the whole so; where the times rise too, they are
-    not."""
+    """If two rates rise and two times fall, all four are better, and so is their average. If the times rise too, it is not."""
     of = {(world.truth, world.blocks): world for world in WORLDS if world.family == "mixed directions"}
     found = {}
     for truth in ("as claimed", "half better, half worse", "the other way"):
@@ -37,7 +36,7 @@ def test_averages_over_both_directions_count_what_is_better():
 
 
 def test_arrangements_that_disagree_are_conditional_and_never_reproduced():
-    """Of three arrangements one bears the claim out, one contradicts it, and in one there is nothing."""
+    """Of three arrangements, one supports the claim, one contradicts it, and one shows no difference."""
     of = {world.truth: world for world in WORLDS if world.family == "arrangements" and world.blocks == 20}
     for truth, found in (("both ways", "conditional"), ("as claimed", "reproduced"), ("the other way", "contradicted")):
         row = simulation.simulate((0, replace(of[truth], draws=200)))[0]
@@ -59,7 +58,8 @@ def test_halves_of_a_block_share_no_iteration_and_stay_in_their_block():
 
 
 def test_the_labels_of_halves_decide_nothing():
-    """Iterations of the reference under two labels: differences are found as rarely as they should be."""
+    """Iterations of the reference get two random labels. Differences between the labels are found as rarely as they
+    should be."""
     table = pd.read_csv(halves.OBSERVATIONS, dtype={"case": str})
     views = halves.views_of(table, "triad")
     assert len(views) > 20
@@ -85,12 +85,12 @@ def test_many_sets_at_once_are_compared_as_compare_does_two(sessions_of_a_set, s
 
 
 def test_an_unchanged_machine_is_found_to_differ_no_more_often_than_is_said():
-    """Where sessions vary as much as is allowed for, single cells are at the nominal level, and whole comparisons below it.
-    With nothing allowed for days many comparisons find something."""
+    """If sessions vary as much as is allowed for, single cells are at the nominal level and whole comparisons below it.
+    If nothing is allowed for days, many comparisons find a difference."""
     for share in sessions.SHARES:
         world = sessions.World(10, 5, 1, 1 / two_sets.SESSION_BLOCKS, share, 0.1, 0.0, 600)
         nothing, allowed = sessions.simulate(world, 3)
-        # Cells of a metric share a session: a rate of 2,400 metrics is known to two points.
+        # Cells of a metric share a session, so a rate from 2,400 metrics is known to two percentage points.
         assert 0.02 < allowed["cell_p"] < 0.065 and allowed["average_p"] < 0.065 and allowed["covers"] > 0.935
         assert allowed["anything_differs_low"] < 0.05 and allowed["anything_differs"] < 0.065
         assert nothing["cell_p"] > 0.09 and nothing["anything_differs_low"] > 0.1
@@ -103,18 +103,21 @@ def test_likeness_is_not_shown_at_the_margin_more_often_than_is_said():
 
 
 def test_real_sessions_of_unchanged_machines_do_not_differ():
-    """Of eight pairs of sessions no comparison finds a difference, with what `compare` allows for days as with what the pairs
-    of the other studies show. Single cells have p below 0.05 at its nominal rate, on average over the pairs: above it where
-    days differ more than usual, and below it elsewhere. Where nothing is allowed for days it is more often in all."""
+    """In eight pairs of sessions no comparison finds a difference, with the allowance of `compare` or with that of the
+    other studies' pairs.
+
+    On average over the pairs, single cells have p below 0.05 at the nominal rate: above it where days differ more than
+    usual, and below it elsewhere. Without an allowance for days this happens more often.
+    """
     table = sessions.real()
     for allowed in ("as compare does", sessions.OF_OTHERS):
         rows = table[table["allowed"] == allowed].set_index("pair")
         assert len(rows) == 8 and (rows["least adjusted p"] > 0.05).all()
         assert 0.03 < rows["p < 0.05"].mean() < 0.05 and rows["p < 0.05"].max() < 0.25
-    # What is allowed is what they show, on average.
+    # The allowance is the average of what the pairs show.
     ratios = rows["between over within"]
     assert 1 / ratios.mean() == pytest.approx(two_sets.SESSION_BLOCKS, abs=0.5) and len(ratios) == two_sets.SESSION_DEGREES
-    # No pair has a part in what the others allow it.
+    # A pair does not influence its own allowance.
     left = table[table["allowed"] == sessions.OF_OTHERS]
     own = left.groupby(left["pair"].str.partition(",")[0])["between over within"]
     assert left["ratio allowed"].to_numpy() == pytest.approx(

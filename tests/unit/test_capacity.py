@@ -1,4 +1,4 @@
-"""A run that does more than its cores can is found, and does not count."""
+"""A run that does more than its cores can do is found, and does not count."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ OF_METRIC = {
 
 
 def observations(*rows: tuple[str, str, int, float]) -> pd.DataFrame:
-    """Of a cell's path, a metric, a repetition and a value."""
+    """Return a table of observations from (path of the cell, metric, repetition, value)."""
     return pd.DataFrame(
         [
             {**dict(zip(PLAN["factors"], path.split("/"), strict=True)), "metric": metric, "repetition": repetition}
@@ -35,7 +35,7 @@ def observations(*rows: tuple[str, str, int, float]) -> pd.DataFrame:
     )
 
 
-# They spread by a percent.
+# They vary by one percent.
 ALONE = tuple(("exact/pin", "rate", number, 50.0 * (1 - number % 3 / 100)) for number in range(1, 13))
 
 
@@ -64,14 +64,14 @@ def test_nothing_is_held_against_a_few_runs_alone(alone):
 
 
 def drawn(random, symmetric: bool, number: int) -> np.ndarray:
-    """Rates that vary by a tenth alike to both sides, or that have slow runs and a bound."""
+    """Return rates that vary by a tenth: equally to both sides, or with slow runs below an upper bound."""
     noise = random.standard_normal(number) if symmetric else -random.exponential(size=number)
     return 20 * np.exp(0.1 * noise)
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_what_runs_alone_differ_by_is_allowed_to_the_others(symmetric):
-    """Of as many observations as there are the best exceeds the limit in a twentieth of draws at most."""
+    """The best of this many observations exceeds the limit in at most a twentieth of the draws."""
     random = np.random.default_rng(1)
     found = []
     for _ in range(400):
@@ -87,7 +87,8 @@ def test_what_runs_alone_differ_by_is_allowed_to_the_others(symmetric):
 
 @pytest.mark.parametrize("slow", [0.08, 0.15])
 def test_slow_runs_alone_hide_no_rate_that_is_impossible(slow):
-    """Ranks that do not overlap claimed 1.44 times what their cores can do; the cores' own runs were slow at times."""
+    """Ranks that do not overlap claimed 1.44 times what their cores can do. The runs that had the cores to themselves
+    were sometimes slow."""
     random = np.random.default_rng(2)
     found = []
     for _ in range(200):
@@ -99,7 +100,7 @@ def test_slow_runs_alone_hide_no_rate_that_is_impossible(slow):
 
 
 def test_a_part_of_a_study_is_held_against_what_it_has_all_cells_alone_of():
-    """A figure that lacks some of them would have another limit, and other runs than the verdicts."""
+    """A figure that lacks some of these cells would have another limit, and would count other runs than the verdicts."""
     plan = {**PLAN, "cells": {**CELLS, "exact/any": {**CELLS["exact/pin"], "where": "any"}}}
     either = {
         **STUDY,

@@ -30,7 +30,7 @@ def no_figure_stays_open():
 
 
 def shown(name="granularity", schemes=SMALL, levels=("any",), runtimes=RUNTIMES, missing=(), **given) -> FigureData:
-    """A figure of a chart, with six runs per cell; `missing` are (scheme, runtime) without one."""
+    """Return the data of a figure with six runs per cell. `missing` lists the (scheme, runtime) that have no run."""
     random = np.random.default_rng(0)
     planned, rows = [], []
     for (mode, scheme), runtime, level in itertools.product(schemes, runtimes, levels):
@@ -50,7 +50,7 @@ def shown(name="granularity", schemes=SMALL, levels=("any",), runtimes=RUNTIMES,
 
 
 def changed(told: FigureData, which, change) -> FigureData:
-    """The same with the values of the runs `which(table)` marks put through `change`."""
+    """Return the data with the values of the runs that `which(table)` marks put through `change`."""
     table = told.observations.copy()
     chosen = which(table)
     table.loc[chosen, "value"] = change(table.loc[chosen, "value"])
@@ -63,7 +63,7 @@ def drawn(told: FigureData) -> chart.Drawn:
 
 def texts(figure) -> list[Text]:
     figure.canvas.draw()
-    beyond = set()  # ticks that an axis keeps, and does not draw
+    beyond = set()  # ticks that an axis has but does not draw
     for axis in figure.axes:
         low, high = sorted(axis.get_ylim())
         beyond |= {
@@ -77,7 +77,7 @@ def printed(figure) -> list[str]:
 
 
 def check(figure) -> None:
-    """Every text is large enough to be read, and none lies under the legend."""
+    """Check that every text is large enough to read, and that none lies under the legend."""
     found = texts(figure)
     small = {text.get_text() for text in found if text.get_fontsize() < style.SMALLEST}
     assert not small
@@ -205,7 +205,7 @@ def test_bars_whiskers_and_dots_are_where_the_table_has_them():
 
 def test_a_ratio_is_printed_where_its_interval_leaves_out_one():
     told = changed(shown(), lambda t: (t["runtime"] == "docker") & (t["scheme"] == "E2"), lambda value: value / 10)
-    # Twice as fast on average, and anywhere between a third and four times as fast.
+    # Twice as fast on average, but single runs are between a third and four times as fast.
     wild = [1 / 3, 4, 1 / 2, 3, 1, 3]
     told = changed(told, lambda t: (t["runtime"] == "singularity") & (t["scheme"] == "E2"), lambda value: value * wild)
     figure = drawn(told).figure
@@ -251,7 +251,7 @@ def test_the_caption_states_n_whiskers_and_what_is_missing():
 
 
 def test_the_caption_states_what_a_given_time_planned_of_each_cell():
-    """Not the profile's number: the cells of one comparison may be measured more often than others."""
+    """The caption does not state the profile's number: cells of one comparison may be measured more often than others."""
     told = shown()
     more = [{**cell, "repetitions": 30 if cell["runtime"] == "bare" else 4} for cell in told.cells]
     assert "(4 to 30 planned)" in drawn(replace(told, cells=more)).caption
@@ -418,7 +418,7 @@ def test_an_mpi_profile_is_stacked_up_to_the_share_in_all_functions():
     summary = found.summary
     assert len(summary) == 2 * 7 * (1 + 9)
     for axis in found.figure.axes:
-        # Of each benchmark a grey bar and its coloured parts, which end where the number says.
+        # Each benchmark has a grey bar and coloured parts, which end where the number says.
         ends = [patch.get_x() + patch.get_width() for patch in axis.patches if patch.get_width() < 100]
         assert max(ends) == pytest.approx(100 * 1.02 * sum(SHARES.values()))
         assert "a-new-section" in [label.get_text() for label in axis.get_yticklabels()]
@@ -439,7 +439,7 @@ def test_times_of_patterns_are_set_against_one_container():
 def test_memory_contention_is_drawn_against_one_rank_alone():
     summary = drawn(contention()).summary
     assert "S1" not in set(summary["scheme"])
-    # One rank alone of singularity and others: only E1 and S1 have bare metal.
+    # Every runtime has one rank alone (S1). Bare metal has only E1 and S1.
     means = summary[summary["n"] > 0].groupby("hardware")["mean"].unique()
     assert means["uma"] == pytest.approx([(1.5 - 0.25) / 1.25])
     assert means["numa"] == pytest.approx([(0.75 - 0.125) / 1.125])
@@ -459,7 +459,8 @@ STEPS = {
 
 
 def ladder(**given) -> FigureData:
-    """Singularity as fast as bare metal, and Docker at a quarter of both; Podman planned, without a run."""
+    """Return the data of a ladder: Singularity as fast as bare metal, Docker at a quarter, and Podman planned but
+    without a run."""
     told = shown("ladder", schemes=SMALL[:2], runtimes=tuple(STEPS), options={"steps": STEPS}, **given)
     kept = [cell for cell in told.cells if cell["runtime"] == "bare" or cell["scheme"] == "E2"]
     table = told.observations
@@ -488,7 +489,7 @@ def test_a_ladder_says_what_each_step_costs_against_the_one_that_it_comes_from()
 
 
 def test_a_step_without_an_interval_is_told_without_a_claim():
-    """Two blocks give none."""
+    """Two blocks give no interval."""
     told = ladder()
     made = drawn(replace(told, observations=told.observations[told.observations["repetition"] < 3]))
     assert made.summary["step_low"].isna().all()

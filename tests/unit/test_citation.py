@@ -1,4 +1,4 @@
-"""CITATION.cff names the software as it is, and every paper that a study reproduces."""
+"""CITATION.cff names the software, and every paper that a study reproduces."""
 
 import tomllib
 
@@ -19,7 +19,7 @@ OF_PAPERS = [name for name in studies.names(studies.STUDIES) if "doi" in built(n
 def test_each_paper_is_cited_as_its_study_cites_it(name):
     study, cited = built(name), REFERENCES[built(name)["citation"]["doi"]]
     wanted = study["citation"]
-    # The title of a study of one part of a paper, or without the paper's subtitle, begins alike.
+    # A study of one part of a paper, or one that leaves out the subtitle, has a title that begins alike.
     assert study["title"].startswith(cited["title"]) or cited["title"].startswith(study["title"])
     assert ", ".join(f"{one['given-names']} {one['family-names']}" for one in cited["authors"]) == wanted["authors"]
     assert cited["year"] == wanted["year"]

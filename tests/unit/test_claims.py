@@ -1,4 +1,4 @@
-"""The papers' claims: all there, and each of the built study's resolved to cells or to a reason."""
+"""The papers' claims: none is missing, and each claim of the built study leads to cells or to a reason."""
 
 import itertools
 import re
@@ -58,7 +58,7 @@ def by_id(claims, number):
 def test_no_claim_was_dropped(claims):
     assert {name: len(of_study) for name, of_study in claims.items()} == NUMBERS
     for name, of_study in claims.items():
-        # A study that is another part of a paper goes on with its numbers.
+        # A study of another part of a paper continues its numbers.
         first = FIRST.get(name, 1)
         numbers = range(first, first + NUMBERS[name])
         assert [claim["id"] for claim in of_study] == [f"{name}-c{number:02}" for number in numbers]
@@ -67,7 +67,7 @@ def test_no_claim_was_dropped(claims):
 def test_a_vague_claim_has_a_threshold_of_ours_or_a_reason(claims):
     vague = [claim for of_study in claims.values() for claim in of_study if claim.get("vague")]
     assert len(vague) == 21
-    # That nothing changes, within the usual margin, and what holds on the whole need no threshold of ours.
+    # Claims that nothing changes (within the usual margin), or that are about the average, need no threshold of ours.
     usual = ("no_difference", "not_lower", "not_higher", "not_worse", "not_better", "average")
     for claim in vague:
         for one in book.parts_of(claim) or [claim]:
@@ -136,7 +136,7 @@ def test_a_trend_is_along_a_factor(claims, liu2020):
 
 
 def by_part(claim):
-    """Assertions of a claim; an order is one for each entry and the next."""
+    """Yield the assertions of a claim. An order has one for each entry and the next."""
     for part in book.parts_of(claim) or [claim]:
         pairs = itertools.pairwise(part["order"]) if "order" in part else [(part.get("a"), part.get("b"))]
         for a, b in pairs:
@@ -180,7 +180,7 @@ def test_bare_metal_s_one_cell_a_mode_stands_for_every_scheme(claims, liu2020, m
 
 
 def test_no_cell_is_set_against_itself_where_levels_coincide(claims, liu2020, made, small_host):
-    # On two cores two containers are the finest scheme: nothing lies beyond two.
+    # On two cores, two containers are already the finest scheme.
     cells = cells_of(made(small_host), liu2020)
     moved = {**by_id(claims, 27), "scope": {**by_id(claims, 27)["scope"], "hardware": ["uma"]}}
     assert all(contrast.a.cell != contrast.b.cell for contrast in contrasts.find(moved, cells))
@@ -216,8 +216,8 @@ def test_docker_s_filter_is_an_arrangement(claims, liu2020, made, small_host):
 def test_a_comparison_is_arranged_as_a_whole_or_not_at_all(claims, liu2020, made, small_host):
     splitting = designs.find("splitting").contrasts
     usual, allowed = (splitting.asking(plan, liu2020) for plan in splitting.arrangements(made(small_host)).values())
-    # The other Docker has no cells with affinity, so that the arrangement says nothing of c118, which is about other benchmarks
-    # than EP-STREAM, too; and none of EP-DGEMM, whose ranks copy nothing from each other.
+    # docker-ptrace has no cells with affinity. c118 is not only about EP-STREAM, so this arrangement has no comparison
+    # for it. It has no cells of EP-DGEMM either, whose ranks copy nothing from each other.
     assert usual(by_id(claims, 118)) and allowed(by_id(claims, 118)) == []
     assert allowed(by_id(claims, 82)) == usual(by_id(claims, 82))
     one_container = [contrast.a for contrast in allowed(by_id(claims, 57)) if "/docker" in contrast.a.cell]
@@ -235,7 +235,7 @@ def test_where_the_other_docker_is_off_there_is_one_arrangement(config, liu2020,
 
 def test_cpu_affinity_of_one_socket_is_that_of_cpumem(claims, liu2020, made, small_host):
     splitting = designs.find("splitting").contrasts
-    # That a container has one core each is left out by the claim, and all that there is on this host.
+    # The claim leaves out containers with one core each. This host has no others, so the exception is dropped.
     claim = {key: value for key, value in by_id(claims, 106).items() if key != "except"}
     found = splitting.asking(made(small_host), liu2020)(splitting.elsewhere(claim))
     assert {(c.a.cell.split("/")[4], c.b.cell.split("/")[4]) for c in found} == {("cpumem", "any")}
@@ -248,8 +248,10 @@ def test_yielding_is_asked_of_the_runs_that_vary_it(claims, liu2020, made, small
 
 
 def observed(made, liu2020, effects, spread=0.01, seed=4):
-    """Observations of a plan. Every value is 10 (a share 0.3), times the block's factor (shares have none), times the effect of
-    the first rule that matches."""
+    """Return observations and runs of a plan.
+
+    Every value is 10 (a share 0.3), times the block's factor (1 for shares), times the effect of the first rule that matches.
+    """
     random = np.random.default_rng(seed)
     blocks = np.exp(random.normal(0, 0.2, made["repetitions"]))
     rows = []
@@ -305,7 +307,7 @@ def test_a_known_loss_is_found_and_its_interval_covers_it(judged):
 
 
 def test_blocks_take_out_what_a_block_does_to_all_its_runs(judged):
-    # Blocks differ by 20 %, runs within one by 1 %: unpaired, 3 % could not be seen with ten runs.
+    # Blocks differ by 20 %, runs within one by 1 %. Without pairing, 3 % could not be seen with ten runs.
     results, table = judged([13], [(several, 0.97)])
     assert results[0]["verdict"] == verdicts.REPRODUCED
     assert (table["paper_p"] > 0.05).all()
@@ -316,7 +318,7 @@ def test_a_gain_where_the_paper_has_a_loss_contradicts_it(judged):
 
 
 def test_no_effect_contradicts_a_claimed_one_only_if_it_has_a_size_and_that_is_excluded(judged, claims):
-    # The paper says 37 % in c17 (of its 16 ranks), and no size in c13.
+    # The paper says 37 % in c17 (for its 16 ranks), and no size in c13.
     sized = {**by_id(claims, 17), **book.parts_of(by_id(claims, 17))[1], "needs": []}
     del sized["parts"]
     assert judged([sized], [], spread=0.01)[0][0]["verdict"] == verdicts.CONTRADICTED
@@ -332,7 +334,7 @@ def test_the_whole_is_judged_and_what_stands_out_is_named(judged, claims):
     result, table = judged([{**by_id(claims, 13), "holds": "average"}], [(other, 1.3), (several, 0.5)])
     whole = result[0]["whole"]
     assert result[0]["verdict"] == verdicts.REPRODUCED and whole["high"] < 0
-    # In each of two arrangements.
+    # The comparisons are made in each of two arrangements.
     assert 2 * whole["cells"] == len(table)
     out = {(one["metric"], one["cell_a"]) for one in result[0]["stands_out"]}
     contradicting = table[table["verdict"] == verdicts.CONTRADICTED]
@@ -379,7 +381,7 @@ def test_a_smaller_loss_of_one_benchmark_is_seen(judged):
     assert (table[table["part"] == 3]["effect"] == 1).all() and len(losses) < len(table)
 
 
-# Of a sentence of several halves, the one about what takes the time or makes the calls: its number, and what is small there.
+# By claim: the number of the part about what takes the time or makes the calls, and the metric that is small there.
 HALVES = {
     5: (2, "stream_other_share"),
     6: (2, "dgemm_other_share"),
@@ -415,7 +417,8 @@ def test_a_part_that_is_all_there_is_in_every_run_is_like_the_whole(judged):
     rows = table[table["part"] == 1]
     assert results[0]["parts"][0]["verdict"] == verdicts.REPRODUCED
     assert set(rows["test"]) == {"none: the same in every run"} and set(rows["effect"]) == {0.0}
-    # Two metrics that are no part and whole of one run, or of which a difference is said, are not shown to be alike by that.
+    # Identical values do not show likeness for two metrics that are not part and whole of one run, nor for a claimed
+    # difference.
     assert results[0]["parts"][1]["verdict"] == verdicts.INCONCLUSIVE
     assert judged([33], [], spread=0.0)[0][0]["verdict"] == verdicts.INCONCLUSIVE
 
@@ -438,7 +441,7 @@ def test_what_was_collected_before_a_metric_was_there_decides_nothing(claims, li
 def test_what_carried_the_messages_is_counted(judged, claims):
     claim = by_id(claims, 21)
     results, table = judged([21], [])
-    # Instances are given shared memory by the made-up runs: that contradicts.
+    # The made-up runs give Singularity instances shared memory, which contradicts the claim.
     assert results[0]["verdict"] == verdicts.CONTRADICTED
     assert set(table[table["cell_a"].str.contains("docker")]["verdict"]) == {verdicts.REPRODUCED}
     assert any(part.get("quantity") == "transport" for part in book.parts_of(claim))
@@ -468,9 +471,9 @@ def in_mpi(exact, over):
         (0.87, 0.95, verdicts.REPRODUCED),
         (0.84, 0.94, verdicts.REPRODUCED),
         (0.60, 0.95, verdicts.CONTRADICTED),
-        # Four points of 5 % are as much as many of 87 %: odds of 99 to 1 are not those of 19 to 1.
+        # Odds count: 99 % is only four points above 95 %, but odds of 99 to 1 are not those of 19 to 1.
         (0.87, 0.99, verdicts.CONTRADICTED),
-        # At the margin nothing is decided: odds that are less by a factor of 1.5.
+        # At the margin nothing is decided: the odds are lower by a factor of 1.5.
         (1 / (1 + 1.5 * 0.13 / 0.87), 0.95, verdicts.INCONCLUSIVE),
     ],
 )
@@ -490,7 +493,7 @@ def test_shares_of_communication_benchmarks_are_set_against_the_others(judged):
     busy = shares(beff_mpi_share=0.9, randomaccess_mpi_share=0.5, ptrans_mpi_share=0.2, fft_mpi_share=0.2)
     results, table = judged([7], [*busy, *shares(stream_mpi_share=0.05, dgemm_mpi_share=0.02)])
     assert results[0]["verdict"] == verdicts.REPRODUCED and len(table) == 6
-    # What the profiling library inflates is not asked.
+    # A share that the profiling library inflates is not tested.
     assert [part["verdict"] for part in results[0]["parts"]].count(verdicts.NOT_TESTABLE) == 1
 
 
@@ -504,7 +507,7 @@ def test_a_metric_of_which_the_opposite_is_said(judged, claims):
     def random_access(cell, metric):
         return cell["mode"] == "halved" and metric == "randomaccess_mpi_share"
 
-    # As the sentence has it. Its G-RandomAccess is not asked otherwise, because a profiler inflates it.
+    # The paper's whole sentence. Otherwise its G-RandomAccess is not tested, because the profiler inflates it.
     part = book.parts_of(by_id(claims, 8))[0]
     both = {**part, "needs": [], "metrics": SHARES, "opposite": ["randomaccess_mpi_share"], "holds": "each"}
     assert judged([both], [(over, 2.0), (random_access, 0.5)])[0][0]["verdict"] == verdicts.REPRODUCED
@@ -525,7 +528,7 @@ def test_the_time_in_point_to_point_functions_is_asked_of_docker_on_this_host_to
     results, table = judged([15, 17, 19, 20], [(two, 3.0)])
     assert {result["verdict"] for result in results} == {verdicts.REPRODUCED}
     assert all(result["transferred"] for result in results)
-    # With its default filter, and where that lets ranks copy from each other's memory.
+    # Docker with its default filter, and Docker that lets ranks copy from each other's memory.
     assert table.groupby("arrangement").size().to_list() == [4, 4]
 
 
@@ -549,8 +552,7 @@ def test_memory_contention_is_relative_to_one_rank_alone(claims, liu2020, made, 
     measured = Measured(liu2020, planned, observations, runs)
     results, table = evaluate.evaluate([by_id(claims, 75)], measured, 0.05)
     assert results[0]["verdict"] == verdicts.REPRODUCED
-    # Ten times as many stalls per work cycle as alone, and twenty times: some 10 / 1.1 more on top, for a stall cycle alone
-    # each.
+    # Stall cycles per work cycle are about 1 alone, 10 on NUMA and 20 on UMA. The ratios are about 4.5 and 9.5.
     assert (table["effect"] > 0).all() and set(table["expected"]) == {"higher"}
     assert all("/S1/" in contrast.a.reference for contrast in contrasts.find(by_id(claims, 75), cells_of(planned, liu2020)))
 
@@ -614,7 +616,7 @@ def test_the_size_of_a_part_that_does_not_decide_is_not_the_sentence_s(of_second
 
 
 def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_measured(claims):
-    """As on the page of all verdicts, where jha2018 was measured and jha2021 was not."""
+    """The page of all verdicts does so if jha2018 was measured and jha2021 was not."""
     results = findings.unavailable(claims["jha2021"], "not here") + findings.unavailable(claims["jha2018"], "not here")
     for result in results:
         if result["study"] == "jha2018":
@@ -640,7 +642,7 @@ def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020
 
 
 def test_the_papers_tables_give_the_known_answers():
-    """Coefficients of variation, interference ratios, overheads: recomputed from the tables as printed."""
+    """Coefficients of variation, interference ratios and overheads are recomputed from the tables as printed."""
     tables = {path.stem: pd.read_csv(path) for path in REFERENCE.glob("*.csv")}
     linpack = tables["jha2021_table3_linpack"]
     known = pd.read_csv(DATA / "jha2021_row_checks.csv")

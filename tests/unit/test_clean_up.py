@@ -1,4 +1,4 @@
-"""What is removed on command, and what is not."""
+"""What the command to clean up removes, and what it leaves."""
 
 import fcntl
 import json
@@ -19,7 +19,7 @@ from tests.conftest import recorded, tried
 
 @pytest.fixture
 def study(tmp_path):
-    """A study's results with a record of two attempts, an attempt that ended with its process, and one in the archive."""
+    """Results of a study: a record of two attempts, an attempt without a record, and a record in the archive."""
     folder = tmp_path / "results/s"
     for attempt in ("raw/a/b/1-1", "raw/a/b/1-2", "raw/a/b/1-3", "raw/a/1-1/beff", "raw/c/2-1"):
         (folder / attempt).mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_what_was_being_built_is_removed_when_its_maker_is_gone(tmp_path, monkey
 
 @pytest.fixture
 def built(tmp_path, monkeypatch):
-    """A store of images in which others have something, too, and no file of a lock."""
+    """A store of images in which others have files too, and an empty folder for the lock's files."""
     folder = tmp_path / "store"
     for name in ("hpcc-0123456789abcdef/rootfs/closed", "supplied-0123456789abcdef", ".jars", "others-files", ".ssh"):
         (folder / name).mkdir(parents=True)
@@ -105,7 +105,7 @@ def test_all_that_is_kept_for_the_next_run_is_removed_and_nothing_of_others(buil
     removed = clean_up.everything(both)
     assert removed.count("image plimsoll/hpcc:1") == 1
     assert sorted(path.name for path in built.iterdir()) == [".ssh", "others-files"] and (built / "others-files/file").exists()
-    # A mark says that somebody measures, or was killed: it is not this command's.
+    # A marker means that a user measures, or that a measurement was killed. This command leaves it.
     assert [path.name for path in (tmp_path / "locks").iterdir()] == ["plimsoll.measuring.0"]
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_removed_is_said_once_and_the_rest_removed(built, capsys)
 
 
 def test_every_environment_can_be_asked_to_forget(monkeypatch, tmp_path):
-    """No program of any is there, and nothing is removed."""
+    """No runtime's program is installed, and nothing is removed."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLIMSOLL_PREFIX", str(tmp_path))
     assert {name: each.forget() for name, each in environments.known().items() if each.forget()} == {}

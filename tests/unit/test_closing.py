@@ -1,4 +1,4 @@
-"""The findings that are told in the terminal: which, in which order, and how."""
+"""The claims that the terminal shows: which ones, in which order, and how."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ NAN = float("nan")
 
 
 def result(name: str, verdict: str, comparisons: int = 1, same_as: str | None = None) -> dict:
-    """A verdict on a claim."""
+    """Return a verdict on a claim."""
     counts = {f"comparisons_{each}": comparisons if each == verdict else 0 for each in verdicts.ON_COMPARISON}
     return {
         **{"id": name, "verdict": verdict, "statement": f"{name} is said.", "same_as": same_as, "comparisons": comparisons},
@@ -25,7 +25,7 @@ def result(name: str, verdict: str, comparisons: int = 1, same_as: str | None = 
 
 
 def row(claim: str, verdict: str, effect: float, low: float, high: float, scale: str = "ratio", **keys) -> dict:
-    """A comparison."""
+    """Return a comparison."""
     return {
         **{"claim": claim, "verdict": verdict, "effect": effect, "low": low, "high": high, "margin": 0.05, "scale": scale},
         **{"metric": "m", "metric_b": "", "label": "Metric", "cell_a": "x/docker", "cell_b": "x/bare"},
@@ -78,7 +78,7 @@ def test_contradicted_first_and_then_the_furthest_from_no_effect():
     results = [result(name, CONTRADICTED if name[0] == "c" else REPRODUCED) for name in names]
     rows = [row(one["id"], one["verdict"], 0.5, 0.5 - 0.05 / (k + 1), 0.5 + 0.05 / (k + 1)) for k, one in enumerate(results)]
     assert chosen(results, rows) == ["c5", "c4", "c3", "r5", "r4"]
-    # As many contradicted as there is room for where fewer are reproduced, and the other way round.
+    # If there are fewer reproduced claims, contradicted ones take their places, and vice versa.
     assert chosen(results[:7], rows) == ["c5", "c4", "c3", "c2", "r0"]
     assert chosen(results[:6], rows) == ["c5", "c4", "c3", "c2", "c1"]
     assert chosen(results[5:], rows) == ["c5", "r5", "r4", "r3", "r2"]

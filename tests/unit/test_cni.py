@@ -1,4 +1,4 @@
-"""What Apptainer's networks leave of an instance whose supervisor was killed. The rules are those that one has left."""
+"""What Apptainer's networks leave of an instance whose supervisor was killed. The rules are those of a real leftover."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ REMOVED = [
 def test_the_rules_of_an_instance_are_removed_and_no_other_s():
     found = cni.removals("bridge", "4204", {"10.22.0.9"}, TRANSLATING, PASSING)
     assert found[:3] == [(table, ["--delete", *words]) for table, words in REMOVED]
-    # A chain that is empty, and that nothing leads to.
+    # The chain is empty then, and no rule leads to it.
     assert found[3] == ("nat", ["--delete-chain", CHAIN])
     conntrack = ["-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED"]
     assert found[4:] == [
@@ -74,15 +74,15 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
     try:
         while cni.gone(str(lives.pid)):
             assert lives.poll() is None
-        # One whose number this process has by now, and one that is there.
+        # The number of the first one belongs to this process by now. The second one still exists.
         for address, number in (("10.22.0.8", os.getpid()), ("10.22.0.10", lives.pid)):
             (taken / address).write_text(f"{number}\r\neth0")
             (notes / f"bridge-{number}-eth0").write_text("{}")
         (taken / "last_reserved_ip.0").write_text("10.22.0.10")
-        # One whose address was given back, and then CNI was killed.
+        # The address of the first one was released before CNI was killed.
         (notes / "bridge-4194305-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.90/16"}]}}')
         (notes / "bridge-4194306-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.10/16"}]}}')
-        # What others have who use CNI.
+        # Entries of other users of CNI.
         (taken / "10.22.0.11").write_text("default-4f")
         (notes / "bridge-default-4f-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.11/16"}]}}')
         (notes / "bridge-9-9-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.12/16"}]}}')
@@ -93,7 +93,7 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
     assert sorted(path.name for path in taken.iterdir()) == ["10.22.0.10", "10.22.0.11", "last_reserved_ip.0"]
     kept = [f"bridge-{lives.pid}-eth0", "bridge-9-9-eth0", "bridge-default-4f-eth0"]
     assert sorted(path.name for path in notes.iterdir()) == sorted(kept)
-    # That of the latter's address, which nobody has.
+    # Only the rule for 10.22.0.90 is removed: no instance has that address.
     assert asked == [["filter", "--delete", "CNI-FORWARD", "-s", "10.22.0.90/32", "-j", "ACCEPT"]]
 
 

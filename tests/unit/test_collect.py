@@ -81,7 +81,7 @@ def test_other_kernels_stop_the_analysis(gather):
     zen, haswell = ({"OpenBLAS": name} for name in ("Zen", "Haswell"))
     with pytest.raises(PlimsollError, match="docker ran OpenBLAS's Haswell kernels, and bare its Zen kernels in "):
         gather(found(CELLS[0], kernels=zen), found(CELLS[1], kernels=haswell))
-    # Records of older versions do not say.
+    # Records of older versions do not name kernels.
     _, runs = gather(found(CELLS[0], kernels=zen), found(CELLS[1]))
     assert list(runs["kernels"].dropna()) == ["OpenBLAS Zen"]
 

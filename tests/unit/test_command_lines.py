@@ -1,4 +1,4 @@
-"""What each runtime asks of its engine and of mpirun, word for word (data/command_lines.json); the engine only notes it."""
+"""What each runtime passes to its engine and to mpirun, word for word (data/command_lines.json). The engine is a stand-in."""
 
 import json
 import os
@@ -17,7 +17,8 @@ from plimsoll.services.kept import Services
 from tests.conftest import DATA, PROJECT
 
 HELD = json.loads((DATA / "command_lines.json").read_text())
-# Notes its words, and whether the launcher's variables reach one that hands them on; answers what the real one would.
+# Stand-in for an engine: notes its arguments, and whether a program that passes on its environment gets the launcher's
+# variables. It answers as the real one would.
 ENGINE = """\
 #!/bin/sh
 name=$(basename "$0")
@@ -39,7 +40,7 @@ esac
 """
 FREE = {"cpus": "0-1", "nodes": "0", "cores": [], "slots": []}
 CORE = [{"cpus": str(core), "nodes": "0", "cores": [], "slots": []} for core in (0, 1)]
-# Containers' places, ranks, whether the places leave something out, and mpirun's parameters.
+# (Places of the containers, ranks, whether the places leave out a core, parameters of mpirun).
 CELLS = {
     "one container": ([FREE], 2, False, {}),
     "several containers": ([FREE, FREE], 2, False, {}),
@@ -55,7 +56,7 @@ LEVELS = ("bare", "docker", "docker-ptrace", "singularity", "singularity-instanc
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Engines that note what they are asked, cgroups that are folders, and an image without content."""
+    """Provide engines that only note their arguments, folders in place of cgroups, and an image without content."""
     (tmp_path / "prefix/apptainer/bin").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
     for place in ("bin/docker", "prefix/apptainer/bin/apptainer"):
@@ -77,7 +78,7 @@ def machine(tmp_path, monkeypatch):
 
 
 def forget():
-    """Nothing of what engines said before, or in here, is remembered."""
+    """Clear all cached answers of engines, from before this test or from it."""
     apptainer.executable.cache_clear()
     apptainer.privileged.cache_clear()
     for environment in environments.known().values():
@@ -85,13 +86,13 @@ def forget():
 
 
 def asked(machine: Path) -> list[list[str]]:
-    """What the engines were asked, sorted: containers are started side by side."""
+    """Return the calls of the engines, sorted, because containers are started in parallel."""
     text = (machine / "asked").read_text() if (machine / "asked").exists() else ""
     return sorted(line.split("\t") for line in text.splitlines())
 
 
 def shown(found, machine: Path):
-    """Without what differs between machines."""
+    """Return `found` without what differs between machines."""
     text = json.dumps(found).replace(str(machine), "TMP").replace(LABELLED, LABEL)
     text = re.sub(rf"{PROJECT}/[a-z/]*/([a-z-]+\.sh)", r"PROJECT/\1", text)
     return json.loads(text.replace('"-w"', '"--workdir"'))
@@ -102,7 +103,7 @@ def image(machine: Path) -> dict:
 
 
 def launched(machine: Path, level: str, case: str, preload: str | None) -> dict:
-    """What the engine was asked, mpirun's words, and the files that it was given."""
+    """Return the calls of the engine, the command line of mpirun, and the contents of the run's files."""
     places, ranks, restricted, parameters = CELLS[case]
     cell = {
         "places": places,
@@ -138,7 +139,8 @@ def test_ranks_with_a_library_before_the_others(machine, level):
 
 
 def served(machine: Path) -> dict:
-    """What Docker is asked for services with and without limits, for a program in one, and for the end."""
+    """Return the calls of Docker for services with and without limits and for their end, and the command line of a
+    program in one."""
     services = Services(environments.find("docker"), "x", machine / "run")
     mounts = ((f"{machine}/supplied", "/opt/plimsoll/supplied/y"),)
     limits = {"place": Place("1", "0"), "memory_bytes": 2**28, "block_io_weight": 500, "mounts": mounts}

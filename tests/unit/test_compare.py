@@ -1,4 +1,4 @@
-"""A comparison of two result sets as a user makes it: the reference against itself with something changed."""
+"""A comparison of two result sets, as a user makes it: the reference with itself after a change."""
 
 import json
 import re
@@ -48,31 +48,31 @@ def folders(tmp_path) -> dict[str, Path]:
 
 @pytest.fixture
 def unillustrated(monkeypatch):
-    """Nothing is drawn: that takes most of the time, and other tests look at the figure."""
+    """Draw nothing: that takes most of the time, and other tests check the figure."""
     monkeypatch.setattr(two_sets, "draw", lambda rows, margin: None)
 
 
 def changed(folder: Path, change, file: str = "observations.csv") -> None:
-    """Change a table of a folder: `change` gives another one, or changes the one it is given."""
+    """Change a table of a folder. `change` returns another table, or changes the one it is given."""
     table = pd.read_csv(folder / file, keep_default_na=False, na_values=[""])
     other = change(table)
     (table if other is None else other).to_csv(folder / file, index=False)
 
 
 def slower(table: pd.DataFrame) -> None:
-    """Docker's bandwidths a third of what they were."""
+    """Reduce Docker's bandwidths to a third."""
     own = (table["runtime"] == "docker") & table["metric"].str.endswith("bandwidth")
     table.loc[own, "value"] /= 3
 
 
 def compare(folders, tmp_path, *options: str) -> tuple[int, Path]:
-    """(exit status, folder of the files) of the command."""
+    """Run the command. Return (exit status, folder of its files)."""
     out = tmp_path / "out"
     return stages.main(["compare", str(folders["a"]), str(folders["b"]), "--out", str(out), *options]), out
 
 
 def rows_of(out: Path, effects: bool = False) -> pd.DataFrame:
-    """The rows of compare.csv that are of cells and averages, or those of effects that findings rest on."""
+    """Return the rows of compare.csv for cells and averages, or those for the effects that claims rest on."""
     table = pd.read_csv(out / "compare.csv")
     return table[(table["kind"] == "effect") == effects]
 
@@ -81,7 +81,7 @@ def rows_of(out: Path, effects: bool = False) -> pd.DataFrame:
 def test_a_set_against_itself_is_never_better_or_worse(folders, tmp_path, capsys):
     status, out = compare(folders, tmp_path)
     assert status == 0
-    # What is not said is as the calibration has it.
+    # Without a value from the user it is that of the calibration.
     assert json.loads((out / "compare.json").read_text())["session_blocks"] == analysis.two_sets.SESSION_BLOCKS
     rows = rows_of(out)
     assert set(rows["answer"]) <= {"alike", "undecided"} and (rows["ratio"] == 1).all() and len(rows) > 50
@@ -102,7 +102,7 @@ def test_nothing_is_said_about_the_speed_of_an_emulated_machine(tmp_path, capsys
     assert not rows_of(out)["runtime"].str.contains("emulated").any()
     said = "on an emulated processor, whose times say nothing about speed"
     assert said in " ".join(capsys.readouterr().out.split()) and said in (out / "compare.junit.xml").read_text()
-    # Where there is nothing else that is why nothing is compared.
+    # If there is nothing else, that is the reason why nothing is compared.
     alone = tmp_path / "alone/li2018"
     alone.mkdir(parents=True)
     observed[observed["runtime"] == "vm-emulated"].to_csv(alone / "observations.csv", index=False)
@@ -111,7 +111,7 @@ def test_nothing_is_said_about_the_speed_of_an_emulated_machine(tmp_path, capsys
 
 
 def test_the_folder_of_a_host_has_what_was_measured_on_it(folders, tmp_path):
-    """As rules/cluster.smk leaves it: hosts/n1."""
+    """rules/cluster.smk leaves such a folder: hosts/n1."""
     shutil.copytree(folders["a"], tmp_path / "hosts/n1/results" / STUDY)
     (found,) = sets.read(tmp_path / "hosts/n1").values()
     assert found.folders == (tmp_path / "hosts/n1/results" / STUDY,)
@@ -130,7 +130,7 @@ def test_what_is_worse_is_told_and_decides(folders, tmp_path, capsys):
     told = capsys.readouterr().out
     assert f"{len(worse)} of {len(rows)} comparisons are worse in B (exit 1)" in " ".join(told.split())
     assert "−67 % [" in told and "random-ring bandwidth: two Docker containers" in " ".join(told.split())
-    # The other way round it is a gain, and nothing is worse.
+    # In the other direction it is a gain, and nothing is worse.
     status, out = compare({"a": folders["b"], "b": folders["a"]}, tmp_path)
     assert status == 0 and "better" in set(rows_of(out)["answer"])
 
@@ -282,23 +282,23 @@ def test_cells_that_one_set_lacks_are_left_out_and_count_where_it_is_strict(fold
     assert f"Not compared: {number} cells only in A." in told and f"B lacks {number} cells of A (exit 0)" in told
     skipped = [one.get("message") for one in ET.parse(out / "compare.junit.xml").getroot().iter("skipped")]
     assert skipped.count("only in A") == number
-    # A margin so wide that nothing is undecided.
+    # The margin is so wide that nothing is undecided.
     assert compare(folders, tmp_path, "--strict", "--margin", "1000")[0] == 1
     assert f"B lacks {number} cells of A (STRICT=1) (exit 1)" in " ".join(capsys.readouterr().out.split())
-    # The other way round nothing of A is missing.
+    # In the other direction nothing of A is missing.
     status, _ = compare({"a": folders["b"], "b": folders["a"]}, tmp_path, "--strict", "--margin", "1000")
     assert status == 0 and "cells only in B." in capsys.readouterr().out
 
 
 def without_docker(folders, factors) -> None:
-    """B has neither observations nor runs of a cell."""
+    """Remove the observations and runs of one cell (DOCKER) from B."""
     for file in ("observations.csv", "runs.csv"):
         changed(folders["b"], lambda table: table[cell_paths.of_table(table, factors) != DOCKER], file)
 
 
 @pytest.mark.usefixtures("unillustrated")
 def test_a_cell_that_b_cannot_measure_is_lost(folders, tmp_path, capsys, factors):
-    """The plan of B says why. A guard whose engine no longer answers must not pass."""
+    """The plan of B says why. A regression check whose engine no longer answers must not pass."""
     without_docker(folders, factors)
     assert compare(folders, tmp_path)[0] == 0
     plan = {"cells": {DOCKER: {"reason": "docker does not work: no such daemon"}, "another/cell": {"reason": "why"}}}
@@ -311,7 +311,7 @@ def test_a_cell_that_b_cannot_measure_is_lost(folders, tmp_path, capsys, factors
     assert row["note"] == said and said in " ".join(capsys.readouterr().out.split())
     failures = [one.get("message") for one in ET.parse(out / "compare.junit.xml").getroot().iter("failure")]
     assert failures == [said] and said in (out / "compare.html").read_text()
-    # What A has not observed is not lost, whatever B's plan says of it.
+    # What A has not observed is not lost, even if B's plan gives a reason for it.
     assert compare({"a": folders["b"], "b": folders["a"]}, tmp_path)[0] == 0
 
 
@@ -345,7 +345,7 @@ def test_a_cell_that_only_fails_now_is_worse(folders, tmp_path, capsys, factors)
 
     def failed(table):
         own = cell_paths.of_table(table, factors) == DOCKER
-        # Where no run has one, the column is read as numbers.
+        # If no run has a reason, pandas reads the column as numbers.
         table["reason"] = table["reason"].astype(object)
         table.loc[own, "status"], table.loc[own, "reason"] = "failed", "exit code 7"
 
@@ -372,7 +372,7 @@ def test_a_set_in_which_everything_fails_is_worse_and_not_incomparable(folders, 
 
 
 def records_of(folder: Path, *each: dict[str, str]) -> None:
-    """One record of a cell for each of these identifiers."""
+    """Write one record of a cell for each of these dictionaries of build identifiers."""
     shutil.rmtree(folder / "runs", ignore_errors=True)
     for number, bits in enumerate(each, 1):
         record.write(folder / f"runs/{DOCKER}/{number}.json", recorded(study=STUDY, repetition=number, bits=bits))
@@ -396,7 +396,7 @@ BITS = {"hpcc": "1" * 40, "libmpi.so.40": "2" * 40}
     ],
 )
 def test_other_libraries_are_a_note_unless_they_must_be_the_same(folders, tmp_path, capsys, of_b, named, said):
-    """As after an update of Debian's. Some runs of B may have mapped another library, or none."""
+    """This happens after an update of Debian. Some runs of B may have mapped another library, or none."""
     records_of(folders["a"], BITS)
     records_of(folders["b"], BITS)
     assert compare(folders, tmp_path)[0] == 0
@@ -409,12 +409,12 @@ def test_other_libraries_are_a_note_unless_they_must_be_the_same(folders, tmp_pa
     assert compare(folders, tmp_path, "--strict")[0] == 2
     told = capsys.readouterr()
     assert f"A and B ran other bits (STRICT=1): {named} {said}; FORCE=1" in told.err
-    # Once.
+    # It is said only once.
     assert "ran other bits" not in told.out
 
 
 def built_with(folder: Path, version: str, identifier: str = "sha256:1") -> None:
-    """Beside a folder: the description of the image, with a version of its benchmark."""
+    """Write the description of an image beside a folder, with this version of its benchmark."""
     (folder.parent / "images").mkdir(exist_ok=True)
     described = {"tag": "plimsoll/hpcc:1", "id": identifier, "versions": {"HPCC": version, "BLAS": "of its own"}}
     (folder.parent / "images/hpcc.json").write_text(json.dumps(described))
@@ -426,7 +426,7 @@ def built_with(folder: Path, version: str, identifier: str = "sha256:1") -> None
     [
         (("1.5.0-3", "1.5.0-3+b1"), "sha256:1", 0, "Other builds of 1 programs and libraries: hpcc."),
         (("1.5.0", "1.6.0"), "sha256:1", 2, "A and B ran other benchmarks: HPCC is 1.5.0 in A and 1.6.0 in B; FORCE=1"),
-        # Of an image that was built since.
+        # The description is of an image that was built later than the records.
         (("1.5.0", "1.5.0"), "sha256:2", 2, "A and B ran other builds of a benchmark: hpcc is 1111111111111111 in A and"),
         ((), "", 2, "which versions these are is not known, as results/images/ of A or B is not there; FORCE=1"),
     ],
@@ -451,7 +451,7 @@ def on_another_machine(folder: Path) -> None:
 
 
 def judged_otherwise(folder: Path, verdict: str, of: str) -> str:
-    """Give another verdict to the first claim that was judged so; its name."""
+    """Give another `verdict` to the first counted claim with the verdict `of`. Return the claim's name."""
     table = pd.read_csv(folder / "claims.csv")
     own = table[(table["verdict"] == of) & table["same_as"].isna() & table["counted_in"].isna()]["id"].iloc[0]
     changed(folder, lambda table: table.assign(verdict=table["verdict"].where(table["id"] != own, verdict)), "claims.csv")
@@ -475,7 +475,7 @@ def test_between_two_machines_claims_decide_and_no_cell_is_worse(folders, tmp_pa
     suite = ET.parse(out / "compare.junit.xml").getroot().find("testsuite")
     assert int(suite.get("failures")) == int(suite.get("errors")) == 0
     pages.check((out / "compare.html").read_text(), out)
-    # As if it were one machine.
+    # With --force they are compared as if they were one machine.
     assert compare(folders, tmp_path, "--force")[0] == 1 and "worse" in set(rows_of(out)["answer"])
 
 
@@ -492,7 +492,7 @@ def test_a_claim_that_another_machine_reverses_ends_with_1(folders, tmp_path, ca
         case for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase") if case.find("failure") is not None
     ]
     assert [case.get("name").partition(":")[0] for case in failures] == [turned]
-    # One that only A decides counts where it is strict.
+    # A claim that only A decides counts with --strict.
     shutil.copy(folders["a"] / "claims.csv", folders["b"])
     for side in "ab":
         records_of(folders[side], BITS)
@@ -509,7 +509,7 @@ def test_sizes_that_follow_from_another_machine_leave_the_claims(folders, tmp_pa
     changed(folders["b"], lambda table: table.assign(profile="paper"))
     assert compare(folders, tmp_path)[0] == 2
     assert "(profile quick in A, paper in B)" in capsys.readouterr().err
-    # Where nothing was judged, nothing is left.
+    # Without verdicts there is nothing left to compare.
     changed(folders["b"], lambda table: table.assign(profile="quick"))
     (folders["b"] / "claims.csv").unlink()
     assert compare(folders, tmp_path)[0] == 2
@@ -527,7 +527,7 @@ def test_a_strict_comparison_needs_to_know_the_bits(folders, tmp_path, capsys):
 
 @pytest.mark.usefixtures("unillustrated")
 def test_bits_of_cells_that_one_set_has_not_are_no_other_bits(folders, tmp_path, factors):
-    """Another part of the study may have programs of its own."""
+    """Another part of the study may have its own programs."""
     for side in "ab":
         records_of(folders[side], {"hpcc": "1" * 40})
     record.write(folders["a"] / "runs/another/cell/1.json", recorded(study=STUDY, bits={"netperf": "5" * 40}))
@@ -536,7 +536,7 @@ def test_bits_of_cells_that_one_set_has_not_are_no_other_bits(folders, tmp_path,
 
 @pytest.mark.usefixtures("unillustrated")
 def test_the_same_on_another_host_is_the_same_cell(folders, tmp_path, small_host, config):
-    """Fingerprints hold the host; the plans say that all else is the same."""
+    """Fingerprints contain the host. The plans show that everything else is the same."""
     loaded = built(STUDY)
     for name, model in (("a", "old"), ("b", "new")):
         plan = planner.make(loaded, configured.profile("quick"), {**small_host, "cpu_model": model}, config, {})
@@ -555,7 +555,7 @@ def test_the_same_on_another_host_is_the_same_cell(folders, tmp_path, small_host
 
 
 def test_the_reference_is_compared_with_results_of_another_machine(folders, tmp_path, monkeypatch, unillustrated):
-    """The archive beside the reference's tables has the plan that says that all but the host is the same."""
+    """The plan in the archive beside the reference's tables shows that everything but the host is the same."""
     monkeypatch.chdir(tmp_path)
     reference, loaded = REFERENCE / STUDY, built(STUDY)
     there = opening.reference_of(reference)
@@ -571,7 +571,7 @@ def test_the_reference_is_compared_with_results_of_another_machine(folders, tmp_
     assert compare({"a": folders["a"], "b": folders["b"]}, tmp_path)[0] == 2
     status, out = compare({"a": reference, "b": folders["b"]}, tmp_path)
     assert status == 0 and len(rows_of(out)) > 50 and set(rows_of(out)["answer"]) <= {"alike", "undecided"}
-    # A folder with those of several studies has them in the same way.
+    # In a folder with several reference studies, each is read from its archive too.
     assert sets.read(reference.parent, opening.reference_of)[STUDY].folders == (there,)
 
 
@@ -620,7 +620,7 @@ def twice_as_slow(table: pd.DataFrame) -> None:
 
 @pytest.mark.usefixtures("unillustrated")
 def test_p_is_adjusted_for_the_number_of_studies_that_are_compared(two, folders, tmp_path):
-    """The exit status is one of all of them, and so is what is wrongly found in one case of twenty."""
+    """One exit status is for all studies, so the error rate of one in twenty is for all of them together."""
     changed(folders["b"], slower)
     _, out = compare(folders, tmp_path)
     alone = rows_of(out).set_index(["kind", "metric", "cell"])
@@ -651,13 +651,13 @@ def test_a_study_that_only_a_has_is_told_and_counts_where_it_is_strict(two, tmp_
     shutil.rmtree(two["b"] / STUDY)
     assert compare(two, tmp_path)[0] == 0
     assert f"and B lacks all of {STUDY} (exit 0)" in " ".join(capsys.readouterr().out.split())
-    # Bits of the other study are not known, and nothing of it is undecided within such a margin.
+    # The bits of the other study are not known, so --force is needed. This margin leaves nothing undecided.
     assert compare(two, tmp_path, "--strict", "--force", "--margin", "100000")[0] == 1
     assert f"and B lacks all of {STUDY} (STRICT=1) (exit 1)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_every_study_of_the_reference_can_be_compared_with_itself():
-    """With a design for each: iterations, watched runs, counts that never vary."""
+    """The studies cover all designs: with iterations, with watched runs, and with counts that never vary."""
     for name in configured.names(configured.STUDIES):
         (one,) = sets.read(REFERENCE / name).values()
         found = studies.compare(configured.load(name, designs.known()), one, one, asked.Asked())
@@ -671,7 +671,7 @@ def test_every_study_of_the_reference_can_be_compared_with_itself():
 
 @pytest.mark.parametrize("name", configured.names(configured.STUDIES))
 def test_a_cell_as_a_whole_has_a_name(name):
-    """One that is left out or lost has no metric."""
+    """A cell that is left out or lost has no metric."""
     loaded = built(name)
     (one,) = sets.read(REFERENCE / name).values()
     table = one.observations(loaded)
@@ -704,9 +704,9 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         "s-5": result("s-5", no),
     }
     a["s-6"], b["s-6"] = result("s-6", yes), result("s-6", no, same_as="s-4")
-    # What holds in some arrangement only is no reversal of what holds in all.
+    # A claim that holds in all arrangements in A, and only in some in B, is not reversed.
     a["s-7"], b["s-7"] = result("s-7", yes), result("s-7", verdicts.CONDITIONAL)
-    # Nor is what is settled in one arrangement of what is open there and settled in another.
+    # A claim is not reversed either if each set decides it in another arrangement.
     one, other = (
         {name: {"verdict": verdict} for name, verdict in zip("xy", of, strict=True)} for of in ((yes, still), (still, no))
     )
@@ -728,7 +728,7 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
     [
         ({"asked": {"a": 1, "holds": "each"}, "comparisons": 2}, {"asked": {"a": 1, "holds": "each"}, "comparisons": 5}, True),
         ({"asked": {"a": 1, "holds": "each"}, "comparisons": 2}, {"asked": {"a": 1, "holds": "most"}, "comparisons": 2}, False),
-        # What could not be asked has the rule that the claim names, and not the one that was applied.
+        # A claim that could not be tested has the rule that its file names, not the rule that was applied.
         (
             {"asked": {"a": 1, "holds": "average"}, "comparisons": 0},
             {"asked": {"a": 1, "holds": "each"}, "comparisons": 2},
@@ -747,7 +747,8 @@ def test_whether_a_finding_was_asked_the_same(a, b, alike):
 
 @pytest.mark.usefixtures("unillustrated")
 def test_findings_that_turned_are_told_before_all_else(folders, tmp_path, capsys):
-    """With the effects that they rest on: a verdict may turn without them, and they may change without it."""
+    """The effects that claims rest on are shown too: a verdict may change without them, and they may change without a
+    verdict."""
     turned = pd.read_csv(folders["b"] / "claims.csv").query("verdict == 'reproduced'")["id"].iloc[0]
 
     def turn(table):
@@ -765,14 +766,14 @@ def test_findings_that_turned_are_told_before_all_else(folders, tmp_path, capsys
         case.get("name").partition(":")[0]: case for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase")
     }
     assert cases[turned].find("system-out").text.startswith("reversed: reproduced in A, contradicted in B (effects: ")
-    # A verdict that turned is no failure, and nothing else has changed.
+    # A changed verdict is no failure, and nothing else has changed.
     changed(folders["b"], lambda table: pd.read_csv(folders["a"] / "observations.csv", keep_default_na=False, na_values=[""]))
     assert compare(folders, tmp_path)[0] == 0
 
 
 @pytest.mark.usefixtures("unillustrated")
 def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, tmp_path, capsys):
-    """B's own judge found three times the effect in one comparison, as sure as before."""
+    """B's own judge found three times the effect in one comparison, with the same certainty."""
     table = pd.read_csv(folders["b"] / "comparisons.csv")
     sure = table[(table["scale"] == "ratio") & (table["high"] - table["low"] < 0.3)].iloc[0]
 
@@ -781,7 +782,7 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
         table.loc[own, ["effect", "low", "high"]] = 3 * (1 + table.loc[own, ["effect", "low", "high"]]) - 1
 
     def all_of_them(table):
-        """No finding is about an average, so that each comparison counts."""
+        """Make every claim be about each of its comparisons, so that none is about an average."""
         table["holds"] = "each"
 
     for side in "ab":

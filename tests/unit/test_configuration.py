@@ -1,4 +1,4 @@
-"""The configuration of a file, of a machine, and of the command line, one over the other."""
+"""Configuration from the file, from the machine and from the command line. Each overrides the one before."""
 
 import pytest
 import yaml

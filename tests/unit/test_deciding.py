@@ -1,4 +1,4 @@
-"""What would decide an inconclusive claim: repetitions, runs and time, or why nothing would."""
+"""What would decide an inconclusive claim: repetitions, runs and time, or the reason why nothing would."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,7 @@ STUDY = {"metrics": {}}
 
 
 class Plain(Measured):
-    """Durations alone."""
+    """Measured data that have only the durations of runs."""
 
     def __init__(self, runs: list[dict]):
         self.plan = PLAN
@@ -59,7 +59,7 @@ def test_it_takes_the_missing_repetitions_of_its_cells(measured):
     found = deciding.of(claim(), [row()], measured)
     assert (found["repetitions"], found["cells"], found["runs"]) == (12, 2, 14)
     assert found["seconds"] == 7 * (4.0 + 7.0) and found["all_seconds"] == 7 * (4.0 + 7.0 + 7.0)
-    # 0.4 wide with 5 blocks is 0.26 with 12: the usual width of 0.1 does not stop it before.
+    # An interval of 0.4 with 5 blocks is 0.26 wide with 12, so the usual width of 0.1 does not end the rounds earlier.
     assert found["width"] == 0.1 and found["undecidable"] == ""
 
 

@@ -11,7 +11,7 @@ TEXT = (PROJECT / "config/studies/liu2020.yaml").read_text()
 
 
 def edited(tmp_path, old: str, new: str):
-    """liu2020.yaml with one thing changed."""
+    """Write liu2020.yaml with one change. Return its path."""
     assert TEXT.count(old) >= 1
     path = tmp_path / "liu2020.yaml"
     path.write_text(TEXT.replace(old, new, 1))

@@ -1,4 +1,4 @@
-"""The effects that findings rest on, in two sets: against SciPy's tests of what the blocks had."""
+"""Effects that claims rest on, compared between two sets: checked with SciPy's tests of the blocks' differences."""
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,12 @@ PRINTED = 0.3
 
 
 def drawn(mean: float, spread: float, number: int, seed: int) -> np.ndarray:
-    """Differences of so many blocks, on the scale of the test."""
+    """Return the differences of `number` blocks, on the scale of the test."""
     return mean + spread * np.random.default_rng(seed).standard_normal(number)
 
 
 def row(differences: np.ndarray, quantity: str = "value", **more) -> dict:
-    """A comparison as the judge leaves it, from its blocks' differences."""
+    """Return a comparison as the judge writes it, from its blocks' differences."""
 
     def back(difference: float) -> float:
         if quantity == "printed value":
@@ -36,7 +36,8 @@ def row(differences: np.ndarray, quantity: str = "value", **more) -> dict:
 
 
 def judged(rows: list[dict], **results: dict) -> Judged:
-    """A session's findings: those of the rows, each about all of its comparisons unless something else is said."""
+    """Return a session's claims from their comparisons. Each is about all of its comparisons unless `results` says
+    otherwise."""
     names = dict.fromkeys(one["claim"] for one in rows)
     told = {name: {"id": name, "holds": "each", **results.get(name.replace("-", "_"), {})} for name in names}
     return Judged(told, pd.DataFrame(rows).reindex(columns=list(OF_COMPARISON)))
@@ -57,7 +58,8 @@ def compared(a: list[Judged], b: list[Judged], terms: Terms = OF_THESE_SESSIONS,
     ],
 )
 def test_without_an_allowance_for_days_it_is_welch_s_test_of_the_blocks_differences(quantity, told, margin):
-    """On the scale of the effect's own test; the margin is as much wider as in verdicts where less is known."""
+    """The comparison works on the scale of the effect's own test. Quantities of which less is known have a wider
+    margin, as in verdicts."""
     a, b = drawn(0.1, 0.05, 6, 1), drawn(0.25, 0.1, 9, 2)
     sets = [[judged([row(one, quantity)], s_1={"quantity": quantity})] for one in (a, b)]
     (found,) = compared(*sets).rows.to_dict("records")
@@ -85,7 +87,7 @@ def test_there_are_three_answers(change, spread, answer):
 
 
 def test_days_are_allowed_for_as_for_cells():
-    """From all comparisons of the quantity and metric in both sets."""
+    """The variance of days follows from all comparisons of the quantity and metric in both sets."""
     spread = 0.1
     a, b = (
         judged([row(drawn(0, spread, 400, 50 * side + n), claim=f"s-{n}", cell_a=f"a{n}") for n in range(8)]) for side in (0, 1)
@@ -93,7 +95,7 @@ def test_days_are_allowed_for_as_for_cells():
     found = compared([a], [b], Terms()).rows
     within = found["between_blocks"] ** 2 * 200
     assert found["between_sessions"].to_numpy() == pytest.approx(np.sqrt(2 * within.mean() / two_sets.SESSION_BLOCKS), rel=0.05)
-    # Of 400 blocks twenty batches are tested, on either side.
+    # On each side, 400 blocks are tested as 20 batches.
     assert (found["degrees"] < 15).all() and compared([a], [b]).rows["degrees"].between(25, 38.01).all()
 
 
@@ -111,7 +113,7 @@ def test_sessions_of_a_set_say_how_much_days_differ():
 
 
 def test_an_average_is_what_its_findings_are_about():
-    """Its own interval counts, and not those of its comparisons; of each arrangement there is one."""
+    """An average's own interval counts, not those of its comparisons. Each arrangement has one average."""
     whole = {"cells": 2, "n": 5, "effect": 0.1, "low": 0.09, "high": 0.11}
     rows = [row(drawn(0.1, 0.2, 5, n), cell_a=f"a{n}") for n in (1, 2)]
     about = {"holds": verdicts.AVERAGE, "whole": whole}
@@ -123,7 +125,7 @@ def test_an_average_is_what_its_findings_are_about():
     each = {words: {"whole": {**whole, "effect": effect}} for words, effect in (("here", 0.1), ("there", 0.2))}
     found = compared(*[[judged(arranged, s_1={**about, "arrangements": each})]] * 2).rows
     assert list(found["cells"]) == [2, 2] and sorted(found["effect_a"]) == [0.1, 0.2]
-    # Averages over other comparisons are other questions.
+    # An average over other comparisons is another question.
     other = judged([rows[0], {**rows[1], "cell_a": "another"}], s_1=about)
     assert len(compared([judged(rows, s_1=about)], [other]).rows) == 0
     assert compared([judged(rows, s_1=about)], [other]).alone == 2
@@ -185,7 +187,7 @@ def test_what_has_no_interval_is_undecided_and_says_so():
     few = row(drawn(0.1, 0.1, 2, 1))
     (found,) = compared([judged([few])], [judged([known])]).rows.to_dict("records")
     assert found["answer"] == UNDECIDED and found["note"] == "it has no interval in A"
-    # Two metrics of one run that are the same in each of them.
+    # Two metrics of one run that are the same in every run.
     same = {**known, "effect": 0.0, "low": np.nan, "high": np.nan, "test": two_sets.SAME}
     (found,) = compared([judged([same])], [judged([same])]).rows.to_dict("records")
     assert found["answer"] == ALIKE and found["change"] == 0
@@ -198,7 +200,7 @@ def test_sets_that_share_no_effect_have_none():
 
 
 def test_an_unchanged_machine_differs_no_more_often_than_is_said():
-    """Sessions vary by what is allowed for; each effect by itself, at the nominal level or below."""
+    """Sessions vary by what is allowed for. Then p of each effect, without adjustment, is at the nominal level or below."""
     random, spread, wrong, number = np.random.default_rng(6), 0.1, 0, 0
     for _ in range(40):
         sets = []

@@ -1,4 +1,4 @@
-"""What is noted of encodings when a session begins, and what claims of other studies answer."""
+"""What is noted of encodings when a session begins, and claims that are answered by cells of other studies."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""What a run has started ends in bounded time, prints in bounds, and leaves nothing at work; or a sentence names it."""
+"""What a run has started ends in bounded time, prints a bounded amount, and leaves no process. Otherwise a sentence
+names it."""
 
 import contextlib
 import os
@@ -22,7 +23,7 @@ from tests import disks
 
 @contextlib.contextmanager
 def frozen(folder):
-    """A folder in which nobody can write, and whoever tries waits in the kernel."""
+    """Yield a folder in which nothing can be written. A process that tries waits in the kernel."""
     place = folder / "place"
     with disks.mounted(folder / "disk", place, 16 * 2**20):
         subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
@@ -33,7 +34,7 @@ def frozen(folder):
 
 
 def wait_for_hanging(pid):
-    """Return when a process has waited in the kernel at 20 looks in a row; fail after 10 s."""
+    """Return when a process has waited in the kernel in 20 checks in a row. Fail after 10 s."""
     seen, end = 0, time.monotonic() + 10
     while seen < 20:
         assert time.monotonic() < end, f"process {pid} does not hang"
@@ -43,12 +44,12 @@ def wait_for_hanging(pid):
 
 @pytest.fixture
 def hanging(tmp_path):
-    """A process that waits in the kernel, and that nothing ends until the test has."""
+    """Yield a process that waits in the kernel, and that nothing ends until the test has ended."""
     if not shutil.which("fsfreeze"):
         pytest.skip("freezing a file system needs fsfreeze")
     with frozen(tmp_path) as place:
         child = subprocess.Popen(["sh", "-c", "echo ready && >file"], cwd=place, stdout=subprocess.PIPE)
-        # A program that is being loaded waits in the kernel too, for the disk, and can be killed there.
+        # A program that is being loaded also waits in the kernel, for the disk, and can be killed there.
         assert child.stdout.readline() == b"ready\n"
         wait_for_hanging(child.pid)
         yield child
@@ -89,14 +90,14 @@ def test_a_command_that_cannot_be_killed_is_waited_for_in_bounds(monkeypatch, as
 
 
 def test_who_has_a_pipe_of_a_killed_command_is_not_waited_for():
-    """A grandchild holds it open after the command was killed."""
+    """A grandchild keeps the pipe open after the command was killed."""
     begun = time.monotonic()
     with pytest.raises(Unavailable, match="did not answer within 0.3 s"):
         base.output(["sh", "-c", "sleep 5 & sleep 60"], 0.3)
     assert time.monotonic() - begun < 3
 
 
-# Prints without end, and not so fast that a test which fails fills the disk.
+# Prints without end, but slowly enough that a failing test does not fill the disk.
 PRINTS = "while sleep 0.01; do head -c 100000 /dev/zero; done"
 
 
@@ -111,7 +112,7 @@ def test_a_program_that_prints_without_end_is_ended_and_its_output_cut(tmp_path,
     with pytest.raises(Unavailable, match=f"^it wrote more than 1 MiB to its {name}$"):
         process.run_bounded(["sh", "-c", f"echo $$ >pid; {PRINTS} >&{to}"], {"PATH": "/usr/bin:/bin"}, tmp_path, 60)
     assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
-    # It was at work for a moment after the cut.
+    # It went on for a moment after the cut.
     process.cut(tmp_path)
     assert (tmp_path / name).stat().st_size <= 2**20
 
@@ -137,7 +138,7 @@ def test_what_is_no_output_is_not_cut(tmp_path, short):
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):
-    """A folder with a disk of 64 MiB, of which a program may not take more than 8 if that leaves less than 48."""
+    """Yield a folder with a disk of 64 MiB. A program may not take more than 8 MiB of it if less than 48 MiB are left."""
     monkeypatch.setattr(disk, "TAKEN_BYTES", 8 * 2**20)
     monkeypatch.setattr(disk, "LEFT_BYTES", 48 * 2**20)
     with disks.mounted(tmp_path / "disk", place := tmp_path / "small", 64 * 2**20):
@@ -145,7 +146,7 @@ def small(tmp_path, monkeypatch):
 
 
 def filling(place: Path) -> str:
-    """A shell's words that fill the disk within six seconds; its number is in the file `pid`."""
+    """Return a shell command that fills the disk within six seconds. Its PID is in the file `pid`."""
     return f"echo $$ >pid; while sleep 0.1; do head -c 1M /dev/urandom >>{place}/file; done"
 
 
@@ -154,7 +155,7 @@ def watching(room):
 
 
 def stopped(place: Path, folder: Path) -> bool:
-    """Whether nobody fills the disk any more, long before it is full."""
+    """Return whether the program that filled the disk has ended, long before the disk is full."""
     free = disk.free_bytes(place)
     time.sleep(0.3)
     ended = not os.path.exists(f"/proc/{(folder / 'pid').read_text().strip()}")
@@ -167,7 +168,7 @@ def test_a_program_that_fills_a_disk_is_ended_before_that_is_full(tmp_path, smal
     with pytest.raises(Unavailable, match=reason):
         process.run_bounded(["sh", "-c", filling(small)], {"PATH": "/usr/bin:/bin"}, tmp_path, 60, watching(room))
     assert room.refused and stopped(small, tmp_path)
-    # As long as what it wrote is there, somebody else may have written it.
+    # As long as the file is there, it may be from another program.
     with pytest.raises(Outage, match="^something fills the disk of the files, .*: free some[.]$"):
         room.refuse_filled()
     process.cut(small, 2**20)
@@ -212,7 +213,7 @@ def test_a_creation_that_prints_without_end_is_refused_with_nothing_left(tmp_pat
         gate.pass_together([words], tmp_path, 30)
     number = int((tmp_path / "pid").read_text())
     time.sleep(0.2)
-    # Who adopted it may be slow to bury it.
+    # The process that adopted it may be slow to reap it.
     assert number not in processes.started_since(0)
 
 
@@ -239,13 +240,13 @@ LEAVES = "setsid sleep 300 >/dev/null 2>&1 & exit 0"
 
 
 def end(name: str) -> None:
-    """End the process that words name."""
+    """End the process that a text such as `sleep (process 12)` names."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(int(re.search(r"process (\d+)", name)[1]), 9)
 
 
 def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark(monkeypatch):
-    # A variable of the test's own: a sweep beside it kills what has that of runs.
+    # The variable is the test's own: a sweep at the same time kills processes with the variable of runs.
     monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
     identity, since = f"test{os.getpid()}", processes.now()
     variables = {lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}
@@ -254,7 +255,7 @@ def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark(monkeypatch):
     left = strays.left(identity, [], since)
     try:
         assert re.fullmatch(r"sleep \(process \d+\)", left)
-        # Of another run, or of before, it is none.
+        # It is no stray of another run, nor one since a later moment.
         assert strays.left("another", [], since) == ""
         time.sleep(0.05)
         assert strays.left(identity, [], processes.now()) == ""
@@ -298,7 +299,7 @@ def test_a_child_s_exit_code_is_kept_when_it_has_ended_before_it_is_killed():
 
 
 def test_what_a_container_was_started_for_is_its_own_however_late_it_begins():
-    """A stray there has the same parent: the first process of the container, which adopts it."""
+    """A stray has the same parent: the container's first process, which adopts it."""
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("a namespace of processes needs root and unshare")
     words = ["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", "sleep 300 & sleep 0.1; sleep 300 & sleep 300"]
@@ -309,7 +310,7 @@ def test_what_a_container_was_started_for_is_its_own_however_late_it_begins():
         children = [int(number) for number in open(f"/proc/{first}/task/{first}/children").read().split()]
         assert len(children) == 3
         assert processes.of_containers({first, *children}) == {min(children)}
-        # Outside of a container nobody's first child is spared.
+        # Outside of containers, the first child of a process is not spared.
         assert processes.of_containers({outer.pid, first}) == set()
     finally:
         outer.kill()
@@ -317,7 +318,7 @@ def test_what_a_container_was_started_for_is_its_own_however_late_it_begins():
 
 
 def test_what_a_container_adopts_is_not_what_it_was_started_for():
-    """An instance of Apptainer has nothing of its own, and what is started in it comes from outside, with another session."""
+    """An instance of Apptainer starts nothing itself. What runs in it is started from outside, in another session."""
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("a namespace of processes needs root and unshare")
     leaves = "(setsid sleep 300 &); while :; do wait; sleep 0.01; done"

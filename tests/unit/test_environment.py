@@ -32,7 +32,7 @@ def test_every_dependency_is_locked():
 
 
 def test_the_plugin_for_slurm_is_locked_apart():
-    """A Snakemake that has it does not start where Slurm's commands are missing."""
+    """Snakemake with this plugin does not start without Slurm's commands."""
     import tomllib
 
     (wanted,) = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["slurm"]
@@ -47,7 +47,7 @@ def test_all_that_pip_and_uv_install_is_locked_with_checksums():
         assert entries and all("--hash=sha256:" in entry for entry in entries), file
     said = "\n".join(path.read_text() for path in PROJECT.glob("scripts/setup/*.sh"))
     commands = re.findall(r"(?:pip -q install|pip install|pip sync)(?:.*\\\n)*.*", said)
-    # This project itself, from its own folder, is the one that comes from nowhere.
+    # Only this project itself, from its own folder, needs no checksum.
     assert len(commands) == 4
     assert [command for command in commands if "--require-hashes" not in command and "--editable ." not in command] == []
 

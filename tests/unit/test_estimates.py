@@ -1,4 +1,4 @@
-"""Estimates against the libraries that know them, and against what they are of."""
+"""Estimates, checked with libraries that compute them and with data whose true values are known."""
 
 import numpy as np
 import pingouin
@@ -45,7 +45,7 @@ def test_values_that_are_all_the_same_or_too_few_prove_nothing():
 
 
 def test_equal_counts_prove_nothing_however_their_logarithms_are_rounded():
-    # Of many equal numbers the mean is not always the number, and then their standard deviation is not 0.
+    # The mean of many equal numbers is not always that number. Then their standard deviation is not 0.
     equal = [np.full(n, np.log((count + 0.5) / 1.5)) for n in (3, 7, 20) for count in range(200)]
     assert any(differences.std(ddof=1) > 0 for differences in equal)
     assert all(np.isnan(blocks.p_difference(differences)) for differences in equal)
@@ -71,7 +71,8 @@ def test_many_blocks_are_tested_as_batches_of_consecutive_ones():
 
 @pytest.mark.parametrize(("number", "most"), [(400, 0.055), (95, 0.065), (40, 0.08)])
 def test_blocks_that_have_seconds_in_common_find_a_difference_about_as_seldom_as_is_said(number, most):
-    """As the dense blocks of a second stage: a correlation of 0.2 with the block before. Batches of two blocks keep some."""
+    """The dense blocks of a second stage are like this: a correlation of 0.2 with the block before. Batches of two keep
+    some of it."""
     noise = np.random.default_rng(9).normal(size=(4000, number))
     for block in range(1, number):
         noise[:, block] += 0.2 * noise[:, block - 1]
@@ -102,7 +103,7 @@ def test_blocks_of_one_session_say_nothing_over_sessions():
 
 
 def test_a_session_has_one_spread_whatever_its_blocks_have():
-    """One side has one value per block, and the other two in some of them."""
+    """One side has one value in each block. The other has two values in half of the blocks."""
     random = np.random.default_rng(8)
     sessions = np.repeat(np.arange(1, 6), 30) * blocks.SESSION
     one = sample(np.exp(random.normal(0, 0.05, 150)), sessions + np.tile(np.arange(30), 5))
@@ -124,7 +125,8 @@ def test_likeness_is_shown_with_the_power_that_is_said(deviation):
     n = blocks.needed(deviation, 0.05, 0.05, alike=True)
     random = np.random.default_rng(n)
     shown = np.mean([blocks.p_alike(random.normal(0, deviation, n), 0.05) < 0.05 for _ in range(2000)])
-    # A few differences are a little more than it takes: the number is rounded up, and small samples are treated with caution.
+    # With few differences the power is higher than necessary: their number is rounded up, and small samples are treated
+    # with caution.
     assert 0.76 < shown < (0.9 if n > 8 else 1)
 
 
@@ -151,7 +153,7 @@ def test_bootstrap_intervals_cover_the_ratio_and_do_not_depend_on_the_company():
 
 
 def several(random, blocks_, of_block, spread):
-    """Values of blocks with `of_block` values each, which spread by `spread` around a mean of their block's own."""
+    """Return blocks with `of_block` values each, which vary by `spread` around their own block's mean."""
     means = np.repeat(random.normal(0, 0.3, blocks_), of_block)
     return sample(np.exp(means + random.normal(0, spread, blocks_ * of_block)), np.repeat(np.arange(blocks_), of_block))
 

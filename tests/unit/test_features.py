@@ -61,7 +61,7 @@ def test_rows_put_the_paper_beside_the_measurement(liu2020):
 
 
 def observing(monkeypatch, answers):
-    """Each look from inside gives the next answer, or raises it; between two of them nobody waits."""
+    """Make each look from inside return the next answer, or raise it. The pause between two looks is short."""
 
     def observe(*_):
         if isinstance(answer := next(answers), Unavailable):
@@ -80,7 +80,8 @@ TRYING = isolation.Trying({}, restored, lambda name: {}, lambda environment: {"o
 
 
 class Engine:
-    """Finds this wrong with the files of an image, and this with its own of it, each time that it is asked."""
+    """An engine that always reports `problem` for the files of an image. `lost` are its answers, in turn, about its own
+    copy."""
 
     def __init__(self, problem=None, lost=()):
         self.problem, self.told = problem, iter(lost)
@@ -163,7 +164,7 @@ def test_an_image_that_has_changed_is_made_again_before_it_is_tried_again(monkey
     engine = Engine(f"its sif {CHANGED}")
     assert isolation._observed(engine, image, made.append) == {"namespaces": []} and made == [image]
     assert "the image plimsoll/hpcc:0 has changed" in capsys.readouterr().err
-    # Once: what does not work with the image as it was made has another reason.
+    # The image is restored only once: a failure with the restored image has another cause.
     with pytest.raises(Unavailable, match="EOF"):
         isolation._observed(engine, image, made.append)
     assert made == [image] * 2
@@ -234,7 +235,7 @@ def test_what_leads_out_of_a_user_s_network_is_a_program_that_serves_this_networ
     level = environments.find("podman-rootless")
     monkeypatch.setattr(level, "_in_network", lambda *words: output(list(words)), raising=False)
     with contextlib.ExitStack() as stack:
-        # Programs by these names of which one was told this network, and others of the user's, which were told something else.
+        # Only one of these processes has this network as its argument. The others have similar names or another argument.
         for program, network in ((name, "/proc/self/ns/net"), ("pasta", tmp_path), ("slirp4netns-x", "/proc/self/ns/mnt")):
             shutil.copy(shutil.which("dash") or shutil.which("sh"), tmp_path / program)
             words = [str(tmp_path / program), "-c", "read _", "sh", str(network)]

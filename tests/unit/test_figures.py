@@ -1,5 +1,4 @@
-"""From plan and records to a figure's data, what a chart is made of, and the tables of the figures that come with the
-project."""
+"""A figure's data from plan and records, the files that a chart is made of, and the tables of the project's figures."""
 
 import ast
 import importlib
@@ -42,7 +41,7 @@ def test_an_edited_chart_concerns_its_own_figures_and_those_that_draw_with_it():
 
 
 def test_every_import_of_a_drawing_file_is_followed(tmp_path):
-    # What `import a.b`, `from a import b` and `from a.b import c` name, and imports inside of functions.
+    # Imports inside functions count too.
     for design in DESIGNS:
         for chart in sources.charts(folder(design)).values():
             names = {
@@ -79,8 +78,8 @@ def test_a_figure_without_observations_of_its_own_takes_those_of_its_cells():
     assert len(runs) == len(told.cells) and runs.min() >= 4
 
 
-# What is drawn may change; the numbers may not. (Of jha2021 and jha2018 the last digit of some intervals was written by another
-# version of a library.)
+# The drawing may change, but not the numbers. (For jha2021 and jha2018, another version of a library wrote the last
+# digit of some intervals.)
 @pytest.mark.parametrize("path", sorted((REFERENCE / "liu2020/figures").glob("*.json")), ids=lambda path: path.stem)
 def test_the_tables_of_the_measured_figures_are_made_again_byte_for_byte(path):
     told = data.read(path.parent, path.stem)

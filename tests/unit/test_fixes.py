@@ -1,4 +1,4 @@
-"""What Debian's security archive has fixed since an image was made, and where Debian's archives are."""
+"""What Debian's security archive has fixed since an image was made, and the addresses of Debian's archives."""
 
 import gzip
 import hashlib
@@ -42,7 +42,7 @@ def component(name: str, version: str, source: str = "") -> dict:
 
 @pytest.fixture
 def bill(tmp_path):
-    """Writes a bill of materials of packages; its path."""
+    """Return a function that writes a bill of materials of packages and returns its path."""
 
     def write(*components: dict) -> Path:
         system = {"type": "operating-system", "name": "debian", "description": "Debian GNU/Linux 12 (bookworm)"}
@@ -73,7 +73,7 @@ def test_fixes_are_told_by_source_with_what_the_changes_name(bill):
     assert listed.release == "bookworm"
     (fix,) = fixes.lacking(listed, Archive())
     assert fix == ("openssl", "3.0.20-1~deb12u2", "3.0.22-1~deb12u2", ["CVE-2026-8478", "CVE-2026-42767", "CVE-2026-77696"])
-    # The smallest package is asked first.
+    # The smallest package comes first.
     assert Archive.asked[-1] == ["openssl", "libssl3"]
     whole, line = fixes.sentences("hpcc", listed, [fix], "Tue, 24 Nov 2026")
     assert whole.startswith("hpcc: 1 of 3 Debian sources lack fixes of the security archive of Tue, 24 Nov 2026, which name 3 ")
@@ -116,7 +116,7 @@ def test_mirrors_are_the_machine_s_own(monkeypatch):
 
 
 def test_changes_are_read_from_the_first_package_that_has_them(tmp_path, monkeypatch):
-    """One package's documentation may be a link to another's."""
+    """The documentation of one package may be a link to that of another."""
     archive = debian.SecurityArchive.__new__(debian.SecurityArchive)
     archive.folder, archive.source = tmp_path, "http://security/"
     archive.packages, files = {}, {}

@@ -1,4 +1,4 @@
-"""Runtimes that are given up in one start, or were found not to work: when, and what it means for a plan."""
+"""Runtimes that are given up in one start, or that do not work: when, and what this means for a plan."""
 
 import json
 
@@ -28,7 +28,7 @@ def group_of(liu2020):
 
 
 def reasons_of(made, plan, group_of):
-    """By group, the reasons of those cells that can be measured in another plan."""
+    """Return, by group, the reasons in `made` of the cells that can be measured in `plan`."""
     found = {}
     for path, cell in made["cells"].items():
         if not plan["cells"][path]["reason"]:
@@ -37,7 +37,7 @@ def reasons_of(made, plan, group_of):
 
 
 def measure(folder, plan, group_of, *made, **changes):
-    """Leave records of the group's first runs: of each its status and reason."""
+    """Write records of GROUP's first runs, each with its (status, reason) in `made`."""
     runs = [run for run in plan["order"] if group_of(plan["cells"][run[0]]) == GROUP]
     progress.begin(folder / "progress", [f"{path}/{number}" for path, number in runs])
     for (path, number), (found, reason) in zip(runs, made, strict=False):
@@ -51,14 +51,14 @@ def measure(folder, plan, group_of, *made, **changes):
     [
         ([("failed", FAILED)] * 2, None),
         ([("failed", FAILED)] * 3, "the first runs all failed alike: failed, mpirun ended with 1"),
-        # Numbers and names of a run differ.
+        # Numbers and names that belong to one run do not count.
         ([("failed", FAILED), ("failed", FAILED.replace("417", "9")), ("failed", FAILED.replace("3f2c0a", "11"))], "the first"),
         ([("timeout", "60 s")] * 3, "the first runs all failed alike: timeout, 60 s"),
         ([("failed", FAILED)] * 2 + [("failed", "no space")], None),
         ([("failed", "no space")] + [("failed", FAILED)] * 3, "the first"),
         ([("failed", FAILED)] * 2 + [("timeout", FAILED)], None),
         ([("valid", None)] + [("failed", FAILED)] * 3, None),
-        # Neighbours are no fault of a runtime.
+        # A disturbance by neighbours is not caused by the runtime.
         ([("disturbed", "others used 30 %")] * 3, None),
         ([("disturbed", "others used 30 %"), *[("failed", FAILED)] * 2], None),
         ([("failed", FAILED), ("disturbed", "others used 30 %"), *[("failed", FAILED)] * 2], "the first"),

@@ -1,4 +1,4 @@
-"""The words that a page uses are explained on it, and no others."""
+"""A page explains the words that it uses, and no others."""
 
 import pytest
 from plimsoll import designs
@@ -39,7 +39,7 @@ def test_terms_have_places_of_their_own():
     terms = [*glossary.SHARED, *(term for design in designs.known().values() for term in design.report.GLOSSARY)]
     anchors = [term.anchor for term in terms]
     assert len(set(anchors)) == len(anchors)
-    # A term is found by its own first form.
+    # The first form of a term must match its own pattern.
     for term in terms:
         assert term.pattern.search(f"the {(term.forms or (term.name,))[0]} here"), term
 

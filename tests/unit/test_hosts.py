@@ -1,4 +1,4 @@
-"""Many hosts: which they are, what is asked of Slurm, and the script that measures one of them."""
+"""Many hosts: how they are named, what is requested from Slurm, and the script that measures one of them."""
 
 import json
 import os
@@ -93,7 +93,7 @@ printf 'n1 2 4000\\nn2 36+ 128000+\\nn1 2 4000\\n'
 
 @pytest.fixture
 def clients(tmp_path, monkeypatch):
-    """A function that makes Slurm's commands as scripts; there are no others."""
+    """Return a function that writes Slurm's commands as scripts. No other commands are found."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -162,7 +162,7 @@ def test_a_host_says_which_one_of_several_it_is(monkeypatch):
     assert (said["host"].strip(), said["Slurm"].strip()) == ("n1", "node n1, job 12")
 
 
-# Notes how it was called, and what of its environment a job of Slurm has set; the workflow takes as long as FOR says.
+# Stand-in for Python: notes its arguments, and the variables of a Slurm job in its environment. The workflow takes FOR seconds.
 PYTHON = f"""#!{sys.executable}
 import json, os, sys, time
 place = os.environ["NOTES"]
@@ -177,7 +177,7 @@ OF_SLURM = ("SLURMD_NODENAME", "SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXCLUSIVE
 
 
 class Script:
-    """scripts/cluster/host.sh in a project that has nothing else, with a Python that notes what it is called for."""
+    """scripts/cluster/host.sh in a project that has nothing else, with a stand-in for Python that notes its calls."""
 
     def __init__(self, folder: Path):
         self.folder, self.notes = folder, folder / "notes"
@@ -278,7 +278,7 @@ def test_the_workflow_ends_with_the_script(script, number):
 
 
 def children_of(script: Script) -> list[str]:
-    """Processes that the script's Python runs in."""
+    """Return the command lines of processes of the script's Python that have not ended."""
     mine = f"NOTES={script.notes}".encode()
     found = []
     for folder in Path("/proc").glob("[0-9]*"):

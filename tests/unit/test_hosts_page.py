@@ -1,4 +1,4 @@
-"""Findings and hosts, from the measurements that are kept in results/reference."""
+"""The page that compares claims over hosts, from the measurements in results/reference."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from tests import pages
 from tests.conftest import REFERENCE, built
 
 STUDY = "liu2020"
-# One whose reference measurements are an archive too.
+# A study whose reference measurements include an archive.
 ARCHIVED = "plimsoll2026"
 
 
@@ -52,7 +52,7 @@ def test_a_table_of_verdicts_is_read_as_it_was(tmp_path):
 
 @pytest.fixture
 def host(tmp_path):
-    """A function that makes a host's folder, with the reference's verdicts but for those that are given."""
+    """Return a function that makes a host's folder. `verdicts` (such as `c01="reproduced"`) replace some of the reference's."""
     built(STUDY)
 
     def make(name: str, mark: bool = True, **verdicts: str):
@@ -95,11 +95,11 @@ def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(
     assert [words.partition(",")[0] for words in told[settled]] == ["reproduced", "reproduced", "contradicted"]
     assert [words.partition(",")[0] for words in told[opened]] == ["inconclusive", "inconclusive", "reproduced"]
     assert (rows[settled]["data-standing"], rows[opened]["data-standing"]) == (across.DIFFERS, across.SOME)
-    # The verdict of a host leads to the host's own page; the reference has none.
+    # A host's verdict links to the host's own page. The reference has no page.
     links = [cell.a and cell.a["href"] for cell in rows[settled].find_all("td")[1:]]
     assert links == [None, f"../n1/results/claims.html#{settled}", f"../copied/results/claims.html#{settled}"]
     assert "AMD EPYC, of a test" in text
-    # What differs stands above all else, once.
+    # Claims that differ are listed first, and only once.
     first = page.find(id="together").find_next_siblings("div")[1]
     assert [row.a.get_text() for row in first.tbody.find_all("tr")] == [settled]
     assert set(table["host"]) == {"reference", "n1", "copied"} and len(table) == 3 * len(rows)
@@ -108,7 +108,7 @@ def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(
 
 
 def test_an_archive_is_a_host_with_its_name_and_its_machine(tmp_path, monkeypatch):
-    """One that the project has written, as somebody sends it."""
+    """The archive is one that the project has written, as a user would receive it."""
     monkeypatch.chdir(tmp_path)
     built(ARCHIVED)
     sent = shutil.copy(REFERENCE / ARCHIVED / layout.reference(ARCHIVED), tmp_path / "sent.zip")
@@ -126,7 +126,7 @@ def test_an_archive_is_a_host_with_its_name_and_its_machine(tmp_path, monkeypatc
 
 
 def test_findings_that_hosts_were_asked_otherwise_are_marked(host, tmp_path):
-    """Two verdicts on one sentence that was taken otherwise are no difference of the hosts."""
+    """If hosts tested a sentence with different encodings, different verdicts do not mean that the hosts differ."""
     folder = host("n1")
     path = folder / f"results/{STUDY}/claims.json"
     results = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""A study in a given time, planned from the reference measurements: nothing is measured here."""
+"""A study in a time budget, planned from the reference measurements. Nothing is measured here."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ from plimsoll.planning.repetitions import Asked
 from tests.conftest import PROJECT, REFERENCE, built, small
 
 STUDIES = ("liu2020", "jha2018")
-# Judging takes seconds: it is done once.
+# Judging takes seconds, so it is done once.
 KNOWN: dict[tuple[str, str], object] = {}
 judged_reference = hours.reference
 
@@ -35,7 +35,7 @@ def plan_of(config):
 
 @pytest.fixture(autouse=True)
 def once(monkeypatch):
-    """The reference and what can be tested are judged once for all tests."""
+    """Judge the reference, and what can be tested, only once for all tests."""
     for name in ("reference", "of_nothing"):
         judge = getattr(hours, name)
         monkeypatch.setattr(hours, name, lambda study, plan, own=None, name=name, judge=judge: _known(name, judge, study, plan))
@@ -79,7 +79,7 @@ def test_hours_of_liu2020_begin_with_blocks_of_everything(liu2020, plan_of, give
     plan = plan_of(liu2020)
     blocks = hours.first_stage(liu2020, plan, given * 3600)
     assert set(blocks) == {path for path, cell in plan["cells"].items() if cell["reason"] is None}
-    # No more than three are of what no finding is about that can be tested with two ranks: profiles, say.
+    # A cell that no testable claim is about gets at most three blocks. With two ranks these are profiles, for example.
     asked = set(needs.cells_of(hours.of_nothing(liu2020, plan).rows))
     assert asked < set(blocks)
     of_answer = {cell for need in hours.of_nothing(liu2020, plan).of_answer(None) for cell in need.blocks}
@@ -112,8 +112,8 @@ def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(
 
 @pytest.mark.parametrize(("most_of", "everything"), [(0.0, 2), (0.9, 1), (1.0, 0)])
 def test_blocks_of_everything_may_cost_a_few_findings(most_of, everything, monkeypatch, liu2020):
-    """100 cells of a second each, and ten findings that take 36 blocks of a cell, in 468 seconds: two blocks of everything
-    leave time for six of them and a part, one for nine."""
+    """There are 468 s for 100 cells of one second, and ten claims that need 36 blocks of one cell each. Two blocks of
+    everything leave time for six claims and a part of one; one block leaves time for nine."""
     monkeypatch.setattr(hours, "MOST_OF", most_of)
     cells = [f"{number:02}" for number in range(100)]
     usual = Costs(dict.fromkeys(cells, 1.0), dict.fromkeys(cells, 0.0), {cell: cell for cell in cells}, {})
@@ -127,7 +127,7 @@ def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
     plan = plan_of(liu2020)
     blocks = hours.first_stage(liu2020, plan, 4 * 3600)
     asked = set(needs.cells_of(hours.of_nothing(liu2020, plan).rows))
-    # Profiles, say, with two ranks.
+    # Profiles with two ranks, for example.
     assert asked < set(blocks)
     assert {blocks[path] for path in set(blocks) - asked} == {hours.FOR_FIGURES} and min(blocks[path] for path in asked) == 5
 
@@ -150,7 +150,7 @@ def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, pla
 def test_without_reference_measurements_a_time_begins_with_everything(study, plan_of, monkeypatch):
     monkeypatch.setattr(hours, "reference", lambda study, plan, own: None)
     usual = costs.of(plan_of(study))
-    # A block or two of everything beside the answer's.
+    # One or two blocks of everything, besides those of the answer.
     nearly = usual.seconds(dict.fromkeys(usual.run, max(hours.FEWER_BLOCKS) + 1))
     blocks = hours.first_stage(study, plan_of(study), 0.99 * nearly / hours.SHORT_SHARE)
     assert set(blocks.values()) in ({1, hours.LEAST}, {2, hours.LEAST}) and set(blocks) == set(usual.run)
@@ -171,17 +171,18 @@ def test_what_was_found_elsewhere_saves_blocks(study, plan_of, judged):
         {need.finding: max(need.blocks.values()) for need in found}
         for found in (nothing.soonest(judged), nothing._replace(noise=judged.noise).asked(None).needs)
     )
-    # What is known can only be added: a finding whose needs are known without it has them with it too.
+    # What is known of differences only adds claims: a claim whose needs are known from noise alone is always included.
     assert set(margins) <= set(known)
     assert sum(known[name] < number for name, number in margins.items()) > len(margins) / 8
     assert nothing.soonest(None) == [] and min(known.values()) >= hours.LEAST
 
 
 def test_the_second_stage_follows_from_noise_and_from_no_difference_of_its_own(judged):
-    """Other measurements lend their differences, and their noise to what was not measured in these."""
+    """Other measurements contribute their differences. They contribute noise only for metrics without noise in these
+    measurements."""
     elsewhere = judged._replace(results=[], rows=judged.rows.iloc[:0], parts={}, clear=[])
     assert judged.asked(elsewhere) == judged.asked(None) != judged.asked(judged)
-    # Whatever was found here.
+    # The differences that were found here have no influence.
     parts = {name: [_turned(part) for part in each] for name, each in judged.parts.items()}
     assert judged._replace(parts=parts).asked(judged) == judged.asked(judged)
     assert judged._replace(parts=parts).asked(None) == judged.asked(None)
@@ -190,7 +191,7 @@ def test_the_second_stage_follows_from_noise_and_from_no_difference_of_its_own(j
 
 
 def _turned(part: needs.Part) -> needs.Part:
-    """A part with other differences, and the same noise."""
+    """Return a part with other differences and the same noise."""
     turned = [{**row, **dict.fromkeys(("effect", "mean_a", "p", "p_supports", "p_opposes"), 0.5)} for row in part.rows]
     whole = part.result["whole"] and {**part.result["whole"], "effect": 0.5, "p_supports": 0.5, "p_opposes": 0.5}
     return part._replace(rows=turned, result={**part.result, "whole": whole})
@@ -208,7 +209,7 @@ def test_the_noise_of_a_comparison_is_that_of_many(judged):
 
 
 def test_few_comparisons_have_the_noise_of_their_metric_or_of_other_measurements(judged):
-    """Never one of their own, which would size a comparison by its own spread."""
+    """A comparison never has its own noise, which would size a comparison by its own spread."""
     usable = (
         part
         for each in judged.parts.values()
@@ -226,7 +227,8 @@ def test_few_comparisons_have_the_noise_of_their_metric_or_of_other_measurements
 
 def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of):
     judged = hours.reference(jha2021, plan_of(jha2021))
-    # An average over 19 cells beside TCP_STREAM is two of seven: one for each placement but that on the partner's core.
+    # The average over 19 cells beside TCP_STREAM becomes two averages of seven cells, one per placement. The placement
+    # on the partner's core is left out.
     parts = judged.parts["jha2021-c94"]
     assert [part.name[2] for part in parts] == ["client and server where the kernel likes", "client and server on one core"]
     assert all(part.average["cells"] == len(part.rows) for part in parts)
@@ -235,7 +237,8 @@ def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of
 
 
 def test_both_stages_fit_in_the_time(study, plan_of, judged):
-    """Of undisturbed runs. What is bought has the blocks that it needs, and the last one perhaps half of them."""
+    """Both stages fit if no run is disturbed. Each bought claim has the blocks that it needs; the last one may have
+    only half of them."""
     first = hours.first_stage(study, plan_of(study), 2 * 3600)
     undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
     begun = judged._replace(plan=plan_of(study, Asked(_runs(plan_of(study), first), exact=True)), runs=undisturbed)
@@ -247,7 +250,7 @@ def test_both_stages_fit_in_the_time(study, plan_of, judged):
     assert all(blocks[cell] >= number for need in whole for cell, number in need.items())
     half = IN_PART * max(last.values())
     assert whole and all(blocks[cell] >= min(half, number) for cell, number in last.items())
-    # Time that has gone buys less.
+    # With less time left, fewer blocks are bought.
     fewer, _, _ = hours.second_stage(begun, None, 1.5, 0.0)
     assert seconds(fewer) < seconds(blocks)
 
@@ -262,10 +265,10 @@ def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp
     numbers = [each["settled"] for each in made["forecasts"]]
     assert [each["hours"] for each in made["forecasts"]] == [0.5, 1, 3, 10, 30]
     assert made["settled"] <= numbers[0] and numbers == sorted(numbers) and numbers[-1] <= made["testable"]
-    # Of what there are the blocks for, four in five come out.
+    # A claim that has the blocks that it needs is decided with a probability of four in five.
     reached = made["testable"] - made["settled"] - len(made["never"]) - len(made["unknown"])
     assert numbers[-1] == made["settled"] + round(0.8 * reached)
-    # What other measurements found has a say in what is bought, as in the second stage.
+    # Differences that other measurements found influence what is bought, as in the second stage.
     hours._foretell(tmp_path / "other", judged, judged, 0.3, 0.5)
     (other,) = forecasts.read(tmp_path / "other")
     assert (other["forecasts"], other["never"]) != (made["forecasts"], made["never"])
@@ -320,7 +323,7 @@ def test_rounds_of_precision_remember_the_time_that_was_given(plan_of, tmp_path,
 
 
 def runs_of(plan, paths, seconds, **more):
-    """A table of three runs of each path, with a launch every so many `seconds`."""
+    """Return a table of three runs of each path, with a launch every `seconds`."""
     return pd.DataFrame(
         {**{factor: plan["cells"][path][factor] for factor in plan["factors"]}, "repetition": repetition}
         | {"started": 100.0 + seconds * repetition, "run_seconds": 0.5, "deploy_seconds": 0.4, "remove_seconds": 0.2, **more}
@@ -333,7 +336,7 @@ def test_a_launch_costs_what_passes_until_the_next_one(liu2020, plan_of):
     plan = plan_of(liu2020)
     paths = [f"uma/exact/E1/docker/any/default/standard/plain/{section}" for section in ("fft", "beff")]
     known = costs.of(plan, runs_of(plan, paths, 3))
-    # Three seconds from launch to launch: one of the two sections, and two beside them.
+    # There are three seconds from launch to launch. The two sections take one, and the launch itself takes two.
     assert known.run[paths[0]] == pytest.approx(0.5)
     assert known.start[known.launch_of[paths[0]]] == pytest.approx(2.0)
     assert known.seconds(dict.fromkeys(paths, 3)) == pytest.approx(9.0)
@@ -342,9 +345,9 @@ def test_a_launch_costs_what_passes_until_the_next_one(liu2020, plan_of):
 def test_what_had_to_be_tried_again_costs_as_often(jha2021, plan_of):
     plan, path = plan_of(jha2021), "2/stream+stream/docker/free"
     known = costs.of(plan, runs_of(plan, [path], 5, attempts=4))
-    # Four attempts at 0.5 s with 0.6 s beside each, and 0.6 s to the next run.
+    # Four attempts take 0.5 s each, with 0.6 s of overhead each. The next run begins 0.6 s later.
     assert known.seconds({path: 3}) == pytest.approx(15.0)
-    # Another cell takes as much longer than planned as this one.
+    # Another cell is assumed to exceed its planned time by the same factor.
     other = "2/linpack+stream/docker/free"
     longer = known.run[path] / plan["cells"][path]["expected_seconds"]
     assert known.run[other] == pytest.approx(longer * plan["cells"][other]["expected_seconds"])
@@ -352,8 +355,8 @@ def test_what_had_to_be_tried_again_costs_as_often(jha2021, plan_of):
 
 @pytest.fixture
 def given(study, plan_of, judged, tmp_path, monkeypatch):
-    """Spends hours on a study of which nothing is measured: the workflow only writes its plan, and what it would find is what
-    the reference measurements found. The plans that it was given, in order."""
+    """Replace the workflow: it only writes the plan, and its measurements are those of the reference. Return the
+    study's name, the plans in order, how many plans there were at each judging, and the hours of each forecast."""
     monkeypatch.chdir(tmp_path)
     planned, folder = [], tmp_path / "results" / study["id"]
 
@@ -370,7 +373,7 @@ def given(study, plan_of, judged, tmp_path, monkeypatch):
 
     def judge(folder, study):
         judged_at.append(len(planned))
-        # Disturbed runs of the reference, and what passed between runs, would take the time of the second stage.
+        # The reference's disturbed runs, and the pauses between its runs, would use up the time of the second stage.
         undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
         return judged._replace(plan=planned[-1], runs=undisturbed)
 
@@ -390,7 +393,7 @@ def test_an_hour_has_two_stages_and_is_spent_once(given):
     first, second = given.planned
     assert len(second["order"]) > len(first["order"]) > 100 and given.judged_at == [1, 2]
     assert stage(given)["stage"] == "done" and stage(given)["given"] == [3.0] == given.foretold[1:]
-    # All cells have their first blocks, and those of what is bought have more.
+    # All cells keep the blocks of the first stage, and cells that are bought for have more.
     before, after = ({path: cell["repetitions"] for path, cell in made["cells"].items()} for made in (first, second))
     assert all(after[path] >= number for path, number in before.items())
     assert any(after[path] > 1.5 * number > 0 for path, number in before.items())

@@ -8,12 +8,12 @@ from tests.conftest import DATA
 
 
 def sample(section: str) -> str:
-    """A complete hpccoutf.txt of one section, from a run on two cores."""
+    """Return a complete hpccoutf.txt of one section, from a run on two cores."""
     return (DATA / f"hpcc_{section}.txt").read_text()
 
 
 def test_a_transposition_of_no_processor_time_has_no_line_for_it():
-    """Of a coarse clock, a short one takes none."""
+    """With a coarse clock, a short transposition takes no processor time."""
     text = sample("ptrans")
     lines = text.splitlines(keepends=True)
     last = max(number for number, line in enumerate(lines) if line.startswith("CPU "))
@@ -142,7 +142,7 @@ PROFILE = {
 def test_stream_s_arrays_are_four_times_the_caches():
     cache = 32 * 2**20
     order = hpcc.Hpcc().parameters("stream", PROFILE, "standard", 2, 24 * 2**30, cache)["order"]
-    # HPCC splits the matrix's memory into three arrays.
+    # HPCC divides the matrix's memory into three arrays.
     assert (order + 1) ** 2 * 8 / 3 >= 4 * cache
     assert (order - 1) ** 2 * 8 / 3 <= 4 * cache
 
@@ -167,7 +167,7 @@ def test_an_unknown_benchmark_is_refused():
         workloads.find("linpack", Application)
 
 
-# Two ranks that share a core, one after the other: each by itself is as fast as the core.
+# Two ranks that share a core run one after the other. Each alone is as fast as the core.
 SECONDS = 2e-9 * 1000**3 / 50  # at 50 GFLOP/s
 ONE_AFTER_THE_OTHER = [[(10.0, 10.0 + SECONDS)], [(10.0 + SECONDS, 10.0 + 2 * SECONDS)]]
 
@@ -178,7 +178,7 @@ def test_ranks_that_do_not_overlap_are_no_faster_than_their_cores():
 
 
 def test_the_fastest_triad_but_the_first_counts_from_the_first_beginning_to_the_last_end():
-    # The first is the fastest. In the fourth each rank takes 1 s, and both together take 1.5 s.
+    # The first triad is the fastest. In the fourth each rank takes 1 s, and both together take 1.5 s.
     pieces = [(100.0 * number, 100.0 * number + 2) for number in range(10)]
     ranks = [[(0.0, 0.1), *pieces[1:]], [(0.0, 0.1), *pieces[1:]]]
     ranks[0][3], ranks[1][3] = (300.0, 301.0), (300.5, 301.5)

@@ -1,4 +1,4 @@
-"""What an image is called, and what it says of itself."""
+"""Names of images, and what images state about themselves."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def rootfs(tmp_path):
-    """A file system with what a build notes and Debian knows, and a program with a build identifier."""
+    """A file system with the notes of a build, Debian's list of packages, and a program with a build identifier."""
     for name in ("opt/plimsoll", "var/lib/dpkg", "usr/lib/x86_64-linux-gnu"):
         (tmp_path / "rootfs" / name).mkdir(parents=True)
     (tmp_path / "rootfs/opt/plimsoll/versions.txt").write_text("Thing: 1.5, patched\ncompiler: gcc 12\n")
@@ -128,7 +128,7 @@ def test_what_has_no_build_identifier_is_compared_by_its_checksum():
 
 @pytest.fixture
 def made(tmp_path) -> dict:
-    """An image with an unpacked file and a SIF, and the checksums of both."""
+    """An image with an unpacked file and a SIF, and with the checksums of both."""
     sums = {}
     for name in ("rootfs/bin/hpcc", "image.sif"):
         path = tmp_path / name
@@ -155,7 +155,7 @@ def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again
     environment.examine(made)
     restore.restore(made)
     assert remade == []
-    # Of the same length.
+    # The content has the same length.
     (tmp_path / name).write_text((tmp_path / name).read_text()[:-1] + "x")
     with pytest.raises(ImageGone, match=rf"^the image plimsoll/hpcc:1 has changed \({told} is not as it was made\): delete "):
         environment.examine(made)
@@ -269,7 +269,7 @@ unpack()
 
 
 def test_two_first_starts_at_once_make_images_one_after_the_other(tmp_path):
-    """The second is told for whom it waits."""
+    """The second process prints which one it waits for."""
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     first, second = (subprocess.Popen([sys.executable, "-c", UNPACKS, str(tmp_path)], **streams) for _ in range(2))
     ready = {first.stdout: first, second.stdout: second}

@@ -1,4 +1,4 @@
-"""What instruments make of what ranks and perf leave behind."""
+"""What instruments compute from the files that ranks and perf leave."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def part(name="MPIFFT", functions=None, wall=1.0, outside=0.3):
 def leave(folder, rank, *parts):
     (folder / "ranks").mkdir(exist_ok=True)
     text = json.dumps({"rank": rank, "sections": parts})
-    # As the library prints times.
+    # The library prints times with nine decimals.
     text = re.sub(r"\b[0-9]+\.[0-9]+\b", lambda number: f"{float(number[0]):.9f}", text)
     (folder / f"ranks/{rank}.profile.json").write_text(text)
 
@@ -107,7 +107,7 @@ def test_metrics_of_mpi_functions_are_made_of_what_records_hold(tmp_path, liu202
             leave(tmp_path, rank, part(section, functions, outside=outside))
         values = mpi_profile.summarise([mpi_profile.section(tmp_path, rank, section) for rank in (0, 1)])
         row = {"section": section, "sizes": "standard", "instrument": "mpi"}
-        # The record goes through a file.
+        # As if it were written to a record and read again.
         made = readings.observations(liu2020, row, {"status": "valid", "values": json.loads(json.dumps(values))})
         found |= {one["metric"]: one["value"] for one in made}
     assert {name: found[name] for name in DERIVED} == pytest.approx(DERIVED)
@@ -191,7 +191,7 @@ def test_what_a_host_does_not_count_is_named():
     assert events.Events.missing("context_switches", settings) is None
     assert events.Events.missing("l3_misses", settings) == "this host does not count l3 misses"
     assert events.Events.missing("stalls_per_work_cycle", settings) == "this host does not count stall cycles"
-    # The kernel's own statistics need no counter, but two memory nodes.
+    # The kernel's own statistics need no hardware counter, but they need two memory nodes.
     assert events.Events.missing("local_allocation_rate", settings) == "this host has one memory node"
     assert events.Events.missing("local_allocation_rate", {**settings, "nodes": 2}) is None
 
@@ -229,7 +229,7 @@ def test_the_kernel_s_share_of_local_allocations(tmp_path):
     ("stalls", "alone", "expected"),
     [
         (0.25, 0.25, 0.0),
-        # One rank alone: 100 cycles of work, 25 of stalls. Together each works as much and stalls 100 cycles longer.
+        # One rank alone has 100 cycles of work and 25 of stalls. Together, each has as much work and 100 more stall cycles.
         (1.25, 0.25, 100 / 125),
         (3.0, 0.0, 3.0),
         (0.0, 1.0, -0.5),
@@ -316,7 +316,7 @@ def test_what_watching_costs_is_a_ratio_to_the_same_cell_unwatched():
         for _ in range(6)
     ]
     rows += [{**rows[-1], "metric": "only watched", "instrument": "mpi"} for _ in range(6)]
-    # Another cell, of which the instrument costs nothing: two comparisons, for whose number p is adjusted.
+    # In another cell the instrument costs nothing. So there are two comparisons, and p is adjusted for two.
     alike = [{**row, "runtime": "y", "value": 10 * np.exp(random.normal(0, 0.01))} for row in rows if row["metric"] == "m"]
     found, other = sorted(watching.cost(pd.DataFrame([*rows, *alike]), 0.05), key=lambda row: row["p"])
     assert found["p_holm"] == pytest.approx(2 * found["p"]) and found["differs"] and not other["differs"]

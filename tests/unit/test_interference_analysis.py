@@ -1,4 +1,4 @@
-"""From iterations to statistics, tables, recommendations and verdicts, on made-up iterations with known effects."""
+"""From iterations to statistics, tables, recommendations and verdicts, for made-up iterations with known effects."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from plimsoll.planning import planner
 
 from tests import worlds
 
-# Interference ratios that are put in, by case, microservice and co-runner; 0 for all others.
+# Interference ratios of the made-up data, by case, microservice and co-runner; 0 for all others.
 EFFECTS = {
     ("2", "linpack", "linpack"): -0.4,
     ("2", "linpack", "stream"): 0.3,
@@ -29,7 +29,7 @@ EFFECTS = {
 
 
 def observed(planned, loaded, blocks=5, iterations=6, spread=0.01, seed=7, placements=(FREE,)):
-    """Observations of every view in the placements, each block with a level of its own that hits all cells alike."""
+    """Return observations of every view in the placements. Each block has its own level, which is the same for all cells."""
     random = np.random.default_rng(seed)
     levels = 1 + random.normal(0, 0.05, blocks)
     rows = []
@@ -56,7 +56,7 @@ def observations(planned, jha2021):
 
 def test_ratios_are_found_with_intervals_within_blocks(observations, jha2021):
     found = statistics_table.statistics_of(observations).set_index(["metric", "case", "co_runner"])
-    # Linpack has two metrics in case 1a, too.
+    # Linpack also has two metrics in case 1a.
     assert len(found) == 14 * 19 + 2
     for (case, benchmark, co_runner), effect in EFFECTS.items():
         for metric in (name for name, m in jha2021["metrics"].items() if m["benchmark"] == benchmark):
@@ -98,7 +98,7 @@ def test_pairs_may_share_a_container_if_no_member_loses_too_much(observations, j
     found = recommend.pairs(statistics_table.statistics_of(observations), jha2021).set_index("pair")
     assert len(found) == 21
     assert found.loc["linpack + linpack", "verdict"] == recommend.MAY_NOT
-    assert found.loc["linpack + y_cruncher", "verdict"] == recommend.MAY_NOT  # of which only one loses
+    assert found.loc["linpack + y_cruncher", "verdict"] == recommend.MAY_NOT  # only one of them loses
     assert found.loc["netperf_tcp_rr + netperf_tcp_stream", "verdict"] == recommend.MAY
     assert found.loc["bonnie + bonnie", "ratio_3b"] == pytest.approx(-0.6, abs=0.03)
 
@@ -149,15 +149,15 @@ def test_verdicts_follow_from_what_was_put_in(jha2021, config, small_host):
     verdict = {name: result["verdict"] for name, result in found.items()}
     expected = {
         "c01": verdicts.REPRODUCED,  # Linpack gains with STREAM
-        "c02": verdicts.CONTRADICTED,  # and with Bonnie++: not here
+        "c02": verdicts.CONTRADICTED,  # but not with Bonnie++
         "c07": verdicts.REPRODUCED,  # two Linpack in one container
         "c10": verdicts.REPRODUCED,
-        "c11": verdicts.CONTRADICTED,  # 3b best: here 3a is
+        "c11": verdicts.CONTRADICTED,  # case 3b best, but here it is 3a
         "c13": verdicts.REPRODUCED,  # mean and median alike
         "c53": verdicts.REPRODUCED,
         "c54": verdicts.REPRODUCED,
-        "c92": verdicts.REPRODUCED,  # some do better
-        "c99": verdicts.REPRODUCED,  # Bonnie++ does not care about others
+        "c92": verdicts.REPRODUCED,  # some perform better
+        "c99": verdicts.REPRODUCED,  # Bonnie++ is not affected by others
     }
     assert {name: verdict[f"jha2021-{name}"] for name in expected} == expected
     assert (
@@ -167,7 +167,7 @@ def test_verdicts_follow_from_what_was_put_in(jha2021, config, small_host):
 
 
 def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned, jha2021):
-    """Two TCP_RR in one container lose where they share a core; elsewhere they vary too much to tell."""
+    """Two TCP_RR in one container lose where they share a core. Elsewhere they vary too much to decide."""
     observations = observed(planned, jha2021, placements=PLACEMENTS)
     of_rr = (observations["benchmark"] == "netperf_tcp_rr") & (observations["case"] == "2")
     observations.loc[of_rr & (observations["placement"] == SAME_CORE), "value"] *= 0.5
@@ -187,7 +187,7 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
 
 
 def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(planned, jha2021):
-    """With limits each container has a core of its own: a server on the partner's core is no case 3b."""
+    """With limits each container has its own core, so a server on the partner's core is not case 3b."""
     observations = observed(planned, jha2021, placements=PLACEMENTS)
     of_rr = (observations["benchmark"] == "netperf_tcp_rr") & (observations["case"] == "3b")
     observations.loc[of_rr, "value"] *= 0.5
@@ -204,7 +204,7 @@ def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(plan
 
 
 def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha2021):
-    """STREAM's four kernels are of one run: they count as much as Linpack's only metric, and not four times as much."""
+    """STREAM's four kernels belong to one run. Together they count as much as Linpack's only metric, not four times as much."""
     observations = observed(planned, jha2021)
     there = (observations["case"] == "2") & (observations["benchmark"] == observations["co_runner"])
     observations.loc[there & (observations["benchmark"] == "stream"), "value"] *= 0.8
@@ -244,7 +244,7 @@ def test_losses_of_different_microservices_are_compared_beside_the_same_partner(
 
 
 def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha2021):
-    """Two TCP_RR in one container gain where they have a core each and lose where they share one: that is no finding."""
+    """Two TCP_RR in one container gain if they have a core each, and lose if they share one. So the claim is conditional."""
     observations = observed(planned, jha2021, placements=PLACEMENTS)
     of_rr = (observations["benchmark"] == "netperf_tcp_rr") & (observations["case"] == "2")
     for placement, factor in ((FREE, 1.0), (SAME_CORE, 0.5), (OTHER_CORE, 2.0)):
@@ -265,5 +265,5 @@ def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha
     assert f"It holds with {PLACEMENTS[SAME_CORE]} (−" in said and f"; is contradicted with {PLACEMENTS[OTHER_CORE]} (+" in said
     assert f"; is not asked with {PLACEMENTS[FREE]} (the kernel may place client and server otherwise alone" in said
     assert result["arrangements"][PLACEMENTS[OTHER_CORE]]["effect_least"] > 0
-    # What has no server is asked once.
+    # A claim without a server is tested once.
     assert evaluate.one(claims["jha2021-c07"], measured, asking, jha2021["alpha"])[0]["arrangements"] == {}

@@ -54,12 +54,12 @@ def test_limits_are_where_the_papers_have_them(plan_of):
     assert shared["containers"] == [{"members": [0, 1], "limits": None}]
     assert [(c["members"], c["limits"]) for c in free["containers"]] == [([0], None), ([1], None)]
     first, second = (container["limits"] for container in limited["containers"])
-    # A core of its own each, and half the memory of all.
+    # Each has a core of its own, and half of the memory.
     assert len(cpulist.parse(first["cpus"])) == len(cpulist.parse(second["cpus"])) == 1 and first["cpus"] != second["cpus"]
     assert 2 * first["memory_bytes"] == limited["host_limits"]["memory_bytes"]
     assert alone["containers"][0]["limits"] == first
     assert all(cell["host_limits"] == alone["host_limits"] for cell in made.values())
-    # Alone without limits a microservice has what two have together.
+    # A microservice alone without limits has what two have together.
     assert made["1a/linpack/docker/free"]["containers"] == [{"members": [0], "limits": None}]
     assert shared["block_io_weight"] is None and limited["block_io_weight"] == 500
 
@@ -91,12 +91,12 @@ def test_the_papers_protocol_and_sizes_in_the_paper_profile(plan_of, jha2021, co
 
 
 def test_a_window_holds_what_suffices_of_both_members(plan_of):
-    """STREAM's noise is between runs: three iterations in one, and not twelve."""
+    """STREAM varies from run to run, so three iterations in one run are enough instead of twelve."""
     made = plan_of()["cells"]
     each = {name: workloads.find(name).expected_seconds(of) for name, of in cells.parameters({"cells": made}).items()}
     assert made["2/stream+stream/docker/free"]["window_seconds"] == 3 * each["stream"] < 1.5
     assert made["3a/stream+netperf_tcp_rr/docker/free"]["window_seconds"] == 3 * each["netperf_tcp_rr"] < 3.5
-    # Linpack's and Bonnie++'s would take longer.
+    # Three iterations of Linpack or Bonnie++ would take longer.
     assert {made[f"2/{pair}/docker/free"]["window_seconds"] for pair in ("linpack+stream", "stream+bonnie")} == {3.5}
     assert made["1/stream/docker/free"]["window_seconds"] is None
     shorter, longer = (made[f"2/{pair}/docker/free"]["expected_seconds"] for pair in ("stream+stream", "linpack+stream"))
@@ -104,7 +104,7 @@ def test_a_window_holds_what_suffices_of_both_members(plan_of):
 
 
 def test_the_papers_host_has_what_its_containers_had(plan_of):
-    # 2 GB per container; Linpack of order 15000 needs a little more than MKL's did.
+    # 2 GB per container. Linpack of order 15000 needs slightly more here than it did with MKL.
     memory = plan_of("paper")["cells"]["3b/linpack+bonnie/docker/free"]["containers"][0]["limits"]["memory_bytes"]
     assert 2 * 2**30 <= memory < 3.2 * 2**30
 
@@ -138,7 +138,7 @@ def test_clients_and_servers_are_placed_by_the_core_of_their_container(plan_of):
     assert made["3a/stream+netperf_tcp_rr/docker/other-core"]["bindings"] == [None, [second, first]]
     assert made["1/netperf_tcp_rr/docker/same-core"]["bindings"] == [[first, first]]
     assert made["1/netperf_tcp_rr/docker/free"]["bindings"] == [None]
-    # Nothing else has a server.
+    # No other microservice has a server.
     assert all("netperf" in cell["pair"] for cell in made.values() if cell["placement"] != "free")
 
 

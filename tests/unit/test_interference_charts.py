@@ -1,4 +1,4 @@
-"""Charts of interference: every view is shown, the papers' values beside ours, and what is missing is said."""
+"""Charts of interference: they show every view, the papers' values beside ours, and what is missing."""
 
 from dataclasses import replace
 
@@ -104,7 +104,7 @@ def test_a_caption_says_where_clients_and_servers_ran(shown):
 
 
 def test_a_legend_names_nothing_that_is_not_drawn(shown):
-    # The papers print no numbers of Y-Cruncher.
+    # The papers print no numbers for Y-Cruncher.
     words = {text.get_text() for text in drawn(shown("fig08")).figure.legends[0].get_texts()}
     assert "open: the paper" not in words and "Computation time" in words
 
@@ -137,7 +137,7 @@ def test_cases_that_are_not_known_have_a_look(shown):
 
 
 def test_nothing_can_be_worse_than_nothing(planned, jha2021):
-    # Wild data: intervals of rates still end above -100 %.
+    # The data are noisy, but the intervals of rates still end above -100 %.
     from plimsoll.designs.interference import tests as statistics_table
 
     found = statistics_table.statistics_of(observed(planned, jha2021, blocks=3, iterations=2, spread=0.3))

@@ -8,7 +8,7 @@ from tests.conftest import DATA
 
 
 def loop(*times, failed=()):
-    """Iterations as a loop logs them, with values; those whose number is in `failed` without."""
+    """Return iterations as a loop logs them. Those whose number is in `failed` have no values."""
     return [
         {
             "iteration": number,
@@ -28,7 +28,7 @@ def test_only_iterations_wholly_inside_the_partner_s_time_count():
 
 
 def test_members_that_begin_together_both_count():
-    # Started for the same moment, a process or two later.
+    # They were to start at the same moment, and started milliseconds apart.
     a, b = loop((100.0, 101.0)), loop((100.02, 101.03))
     assert company.interfered(a, b) == [True] and company.interfered(b, a) == [True]
 
@@ -49,7 +49,7 @@ def test_a_partner_that_was_stopped_in_the_middle_was_company_until_then():
     partner = loop((0, 10), (10.01, 20))
     assert company.interfered(loop((15, 24)), partner) == [False]
     assert company.interfered(loop((15, 24)), partner, stopped=24.5) == [True]
-    # A loop whose last iteration failed is no company: nobody knows what its next iteration did.
+    # If the last iteration of a loop failed, nothing is known of its next one, so it does not count as running.
     assert company.interfered(loop((15, 24)), loop((0, 10), (10.01, 20), failed=(2,)), stopped=24.5) == [False]
 
 

@@ -1,4 +1,4 @@
-"""The statistics of jha2021, on the papers' own tables: what they print follows from their means, or is known not to."""
+"""Statistics of jha2021, on the papers' own tables. What they print follows from their means, or is known to disagree."""
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,7 @@ def test_the_trimmed_mean_is_of_what_lies_between_the_percentiles():
     found = summary.summary([*range(1, 11), 1000])
     assert found["n"] == 11 and found["maximum"] == 1000 and found["minimum"] == 1
     assert found["median"] == 6
-    # The 10th and 90th percentile of these are 2 and 10.
+    # The 10th and the 90th percentile of these values are 2 and 10.
     assert found["trimmed_mean"] == pytest.approx(np.mean(range(2, 11)))
     assert found["cv"] == pytest.approx(np.std([*range(1, 11), 1000], ddof=1) / found["mean"])
 

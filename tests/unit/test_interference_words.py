@@ -1,4 +1,4 @@
-"""Cells and levels of an interference study as people call them."""
+"""Cells and levels of an interference study in words."""
 
 import pytest
 from plimsoll.designs.interference import report

@@ -17,9 +17,9 @@ __all__ = ["no_paper_tests"]
 
 @pytest.mark.parametrize("of", ["jha2018", "jha2021"])
 def test_chance_alone_bears_out_no_more_than_alpha_allows(of):
-    """Without effects, with noise as it comes: differences are found, and likeness refused, as seldom as is said."""
+    """Without effects but with random noise, wrong differences and wrongly refused likeness are as rare as the level says."""
     study = studies.load(of, designs.known())
-    # In one placement of clients and servers: that several must agree makes errors rarer.
+    # Only one placement of clients and servers: if several had to agree, errors would be rarer.
     for experiment in study["experiments"].values():
         experiment["placement"] = ["free"]
     plan = planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
@@ -37,12 +37,12 @@ def test_chance_alone_bears_out_no_more_than_alpha_allows(of):
             kind[0] += result["verdict"] == (REPRODUCED if difference else CONTRADICTED)
             kind[1] += 1
     for kind, (count, number) in wrong.items():
-        # Claims share cells, so that they err together: twice the share, and three standard errors.
+        # Claims share cells, so their errors come together. Hence twice the share, and three standard errors.
         assert count <= 2 * ALPHA * number / 2 + 3 * (number * ALPHA) ** 0.5, (kind, count, number)
 
 
 CLOSE = "the tables' values are too close, with the spread that they print, for a test to tell them apart"
-# Claims that the paper's own tables decide otherwise than we noted when we read them, and why that is right.
+# Claims that the paper's own tables decide otherwise than our note, and why that is right.
 OTHERWISE = {
     "jha2021-c11": CLOSE,
     "jha2021-c12": CLOSE,
@@ -59,7 +59,7 @@ OTHERWISE = {
 
 @pytest.mark.parametrize("of", ["jha2021", "jha2018"])
 def test_a_paper_reproduces_itself(of):
-    """What the paper's tables bear out is reproduced on them, and what they do not bear out is not."""
+    """Claims that the paper's tables support are reproduced on them, and the others are not."""
     study = studies.load(of, designs.known())
     plan = planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
     world = worlds.Printed(study, plan, papers.printed(study))
@@ -69,7 +69,7 @@ def test_a_paper_reproduces_itself(of):
     for claim in claims:
         result = found[claim["id"]]
         consistent = claim["paper_consistent"] == "yes"
-        # Where our note is that the tables have another size, that is the second answer.
+        # If our note says that the tables have another size, the size of the result says so too.
         borne_out = result["verdict"] == REPRODUCED and result["size"] in ("", verdicts.AS_LARGE)
         assert (borne_out == consistent) == (claim["id"] not in OTHERWISE), (claim["id"], result["verdict"], result["size"])
         assert not (consistent and result["verdict"] == CONTRADICTED), claim["id"]

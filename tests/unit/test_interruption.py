@@ -1,4 +1,4 @@
-"""Ctrl-C, as it reaches a stage and the workflow that it has started."""
+"""Effect of Ctrl-C on a stage and on the workflow that it has started."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ STAGE = (
 
 
 def begun(*arguments: str, **variables: str) -> subprocess.Popen:
-    """A Python program in a session of its own, once it, or a process that it starts, has printed that it has begun."""
+    """Start a Python program in its own session. Return it when it, or a process that it starts, has printed `begun`."""
     process = subprocess.Popen(
         [sys.executable, "-c", *arguments],
         env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts"), **variables},
@@ -32,7 +32,7 @@ def begun(*arguments: str, **variables: str) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # As in a terminal, also where these tests run in the background.
+        # Ctrl-C must work as in a terminal, even if these tests run in the background.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout.readline() == "begun\n"
@@ -53,7 +53,7 @@ def test_a_stage_that_is_terminated_takes_its_workflow_with_it():
     assert process.returncode == interruption.STATUS
 
 
-# A job that began while its workflow was interrupted: no Ctrl-C reaches it, and it ends when its workflow has.
+# A job that began while its workflow was interrupted. Ctrl-C does not reach it, and it ends after its workflow.
 JOB = (
     "import time; from plimsoll.errors import guarded; from plimsoll.measuring import stop\n"
     "def work(): stop.with_workflow(); print('begun', flush=True); time.sleep(60)\n"
@@ -69,7 +69,7 @@ STARTS_IT = (
 def test_a_job_that_ends_with_its_workflow_says_nothing_after_the_workflow_s_last_line():
     workflow = begun(STARTS_IT, JOB)
     workflow.kill()
-    # Both ends of the pipes are the job's too: this waits for it.
+    # The job has the same pipes, so this waits for it.
     assert workflow.communicate(timeout=30) == ("", "")
 
 
@@ -81,7 +81,7 @@ def test_the_workflow_s_own_status_is_returned(status):
     assert signal.getsignal(signal.SIGINT) is before and time.monotonic() - began < 30
 
 
-# A stage that Ctrl-C reaches between its workflows.
+# A stage that gets Ctrl-C between two workflows.
 BETWEEN = (
     "import time; from plimsoll.errors import guarded; from plimsoll.terminal import interruption\n"
     "@interruption.explained()\n"

@@ -1,4 +1,4 @@
-"""Imports of the package go one way: down its layers, never sideways between designs, never in a circle."""
+"""Imports of the package go one way: down its layers, never between designs, and never in a circle."""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import PROJECT
 
 PACKAGE = PROJECT / "scripts/plimsoll"
-# From the bottom to the top: a module imports from its own layer and from those above it in this list. Rooms of one layer do
-# not import each other.
+# From the lowest layer to the highest. A room (a package or module of plimsoll) imports from layers earlier in this
+# list. Rooms of one layer do not import each other.
 LAYERS = (
     ("errors", "interchange", "paths"),
     ("registry", "documents"),
@@ -36,12 +36,12 @@ LAYERS = (
     ("__main__",),
 )
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
-# Imports that break the rule, and are still to be mended: it must stay empty.
+# Imports that break the rule and still have to be removed. This set must stay empty.
 EXCEPTIONS: set[tuple[str, str]] = set()
 
 
 def modules(package: Path) -> dict[str, Path]:
-    """Every module by its name without `plimsoll.`; a package is its __init__."""
+    """Return the file of every module by its name without `plimsoll.`. A package has the file of its __init__."""
     found = {}
     for path in package.rglob("*.py"):
         parts = path.relative_to(package).with_suffix("").parts
@@ -52,7 +52,7 @@ def modules(package: Path) -> dict[str, Path]:
 
 
 def imports(path: Path, known: dict[str, Path]) -> set[str]:
-    """Modules of the package that a file imports anywhere in it, when it is loaded or later."""
+    """Return the modules of the package that a file imports, at its top or inside functions."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "plimsoll":
@@ -69,7 +69,7 @@ def imports(path: Path, known: dict[str, Path]) -> set[str]:
 @pytest.fixture(scope="module")
 def graph() -> dict[str, set[str]]:
     known = modules(PACKAGE)
-    # A package's __init__ finds its own members; that is no import of theirs.
+    # A package's __init__ imports its own members, so its own name does not count.
     return {name: imports(path, known) - {name} for name, path in known.items()}
 
 
@@ -110,7 +110,7 @@ def test_the_exceptions_are_needed(graph):
 
 
 def test_what_is_refused_is_seen(tmp_path):
-    """The test itself can fail: an import upwards, at the top of a file or inside a function, is found."""
+    """This checks the test itself: it finds an import upwards, at the top of a file or inside a function."""
     (tmp_path / "host").mkdir()
     (tmp_path / "host/__init__.py").write_text("")
     (tmp_path / "host/odd.py").write_text("def f():\n    from plimsoll import designs\n    import plimsoll.pages.report\n")

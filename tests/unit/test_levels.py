@@ -1,4 +1,4 @@
-"""Variance by level: of what was drawn with known components, and of equations worked by hand."""
+"""Variance by level, of random data with known components and in equations worked out by hand."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,8 @@ TRUE = {"value": 0.02, "launch": 0.05, "block": 0.1, "session": 0.08}
 
 
 def drawn(sizes: dict[str, int], shared: float = 0.0, seed: int = 3, cells: int = 300, lost: float = 0.0) -> pd.DataFrame:
-    """Observations with a known variance at each level; a share of that of blocks is in all cells. Some values are lost."""
+    """Return observations with a known variance at each level. All cells have the share `shared` of the blocks'
+    variance in common. The share `lost` of the values is missing."""
     random = np.random.default_rng(seed)
     shape = tuple(sizes[level] for level in ("session", "block", "launch", "value"))
     of_all = random.normal(0, np.sqrt(shared) * TRUE["block"], (1, *shape[:2], 1, 1))
@@ -35,7 +36,7 @@ def found(table: pd.DataFrame) -> dict[str, dict]:
 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_known_components_are_found(lost):
-    """With numbers that differ too."""
+    """Known components are also found if the numbers of values differ."""
     rows = found(drawn({"session": 3, "block": 4, "launch": 3, "value": 4}, lost=lost))
     assert list(rows) == list(levels.LEVELS)
     for level, row in rows.items():
@@ -57,7 +58,7 @@ def test_equation_of_a_balanced_design():
 def test_what_all_cells_share_cancels():
     rows = found(drawn({"session": 1, "block": 40, "launch": 1, "value": 3}, shared=0.6, cells=60))
     assert list(rows) == ["value", "block"]
-    assert rows["block"]["shared"] == pytest.approx(0.5, abs=0.15)  # of what blocks and launches are together
+    assert rows["block"]["shared"] == pytest.approx(0.5, abs=0.15)  # of the sum of blocks and launches
     alone = found(drawn({"session": 1, "block": 40, "launch": 1, "value": 3}, cells=60))
     assert alone["block"]["shared"] < 0.05 and np.isnan(alone["value"]["shared"])
 
@@ -81,7 +82,7 @@ def test_what_is_not_there_is_not_found():
 
 
 def test_iterations_of_the_quick_profile_follow_from_the_reference(jha2021):
-    """Those of its pairs, by their variance and cost there."""
+    """The iterations follow from the variance and the cost of the pairs in the reference."""
     found = bench.enough(list(bench.iterations(jha2021)))
     assert studies.profile("quick")["interference"]["enough"] == found
 

@@ -1,4 +1,4 @@
-"""What there is to make: states from plans and records, and text that fits the terminal."""
+"""The list of what can be made: states from plans and records, and text that fits the terminal."""
 
 import pytest
 from plimsoll.config import studies
@@ -11,12 +11,12 @@ STUDY = "liu2020"
 
 @pytest.fixture
 def plan(liu2020, config, small_host) -> dict:
-    """liu2020's plan of a host of two cores, on the quick profile."""
+    """Plan of liu2020 on a host with two cores, on the quick profile."""
     return planner.make(liu2020, studies.profile("quick"), small_host, config, {})
 
 
 def rows(sections, kind: str) -> dict[str, tuple[str, ...]]:
-    """Rows of a section by name."""
+    """Return the rows of a section by name."""
     section = next(section for section in sections if section.head[0] == kind)
     return {row[0]: row[1:] for row in section.rows}
 
@@ -50,7 +50,7 @@ def test_a_figure_is_missing_partly_measured_measured_and_drawn(plan, liu2020):
 
 
 def test_what_the_time_is_too_short_for_is_told_beside_what_was_measured(liu2020, config, small_host):
-    """A study of which some cells have all of their runs, and most have none, is not simply measured."""
+    """A study is not simply measured if some cells have all of their runs and most have none."""
     whole = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
     chosen = [cell for cell, _ in fig09(whole, liu2020)[:1]]
     asked = Asked(dict.fromkeys(chosen, 4), exact=True)
@@ -70,7 +70,7 @@ def test_what_cannot_be_measured_here_has_its_reason_and_no_command(plan, liu202
     state, mark, command = rows(sections, "figures")["fig16"]
     assert (state, command) == ("not here", "")
     assert rows(sections, "why")[mark][0].startswith("the numa setting needs 2 sockets")
-    # Of a figure that can be measured in part, the number of cells that cannot.
+    # For a figure that can be measured in part, the list shows how many of its cells cannot.
     shown = availability.shown(plan, liu2020, "fig09")
     lacking = [cell for cell in shown if cell["reason"]]
     assert 0 < len(lacking) < len(shown)
@@ -109,7 +109,7 @@ def test_everything_of_every_study_is_listed(plan, liu2020, planned, jha2021):
         assert set(rows(sections, "figures")) == set(study["figures"])
         assert set(rows(sections, "tables")) >= set(study["tables"])
     assert set(rows(listing.of_study(liu2020, plan, {}, set()), "instruments")) == {"plain", "mpi", "events"}
-    # Tables that are made without a run can be made anywhere.
+    # Tables that need no run can be made on any machine.
     assert rows(listing.of_study(jha2021, planned, {}, set()), "tables")["table01"][0] == "missing"
 
 
@@ -143,6 +143,6 @@ def test_the_text_fits_the_terminal(plan, liu2020, width):
     if width >= 80:
         (line,) = [line for line in lines if line.startswith("  fig09 ")]
         assert line.endswith("results/liu2020/figures/fig09.pdf")
-        # Columns are aligned: the commands of all figures begin below each other.
+        # Columns are aligned: the commands of all figures start in the same column.
         commands = {line.index("results/") for line in lines if "/figures/fig" in line}
         assert len(commands) == 1

@@ -1,4 +1,4 @@
-"""The machine's lock and the marks of those who measure, between processes and users."""
+"""The machine's lock and the markers of users who measure, with several processes and users."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def another(folder: Path) -> subprocess.Popen:
-    """A process that holds the lock until its standard input is closed, or waits for it."""
+    """Start a process that holds the lock, or waits for it, until its standard input is closed."""
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
     words = [sys.executable, "-c", HOLDS, str(folder)]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
@@ -111,7 +111,7 @@ def own() -> Path:
 
 
 def mark_of_nobody(folder: Path, number: int) -> Path:
-    """A file of nobody's, called like the mark of a user."""
+    """Make a file of the user nobody, with the name of the marker of user `number`."""
     path = folder / f"{machine_lock.MARK}.{number}"
     path.touch()
     os.chown(path, NOBODY, NOBODY)
@@ -174,7 +174,7 @@ def test_another_user_s_mark_is_told_and_left_and_root_sweeps_what_root_can(fold
         with lock.machine(lambda: {"noted": noted}):
             pass
         assert noted.swept == 1 and lock.left_by_others() == ""
-    # What only they can remove, they do when they measure again.
+    # Leftovers that only this user can remove are removed when the user measures again.
     with monkeypatch.context() as patch:
         patch.setattr(machine_lock.os, "geteuid", lambda: NOBODY)
         assert [path.name for path in machine_lock.to_sweep()] == [f"{machine_lock.SWEPT}.{NOBODY}"]
@@ -203,7 +203,7 @@ def test_a_folder_that_another_has_made_is_not_taken_for_one_s_own(tmp_path, mon
 
 def test_what_was_left_when_the_machine_was_switched_off_is_swept_although_its_mark_is_gone(folder):
     noted = Noted()
-    # As after a start, where the folder is in memory.
+    # As after a restart of a machine whose folder is in memory.
     for path in folder.iterdir():
         path.unlink()
     for _ in range(2):
@@ -235,7 +235,7 @@ def test_what_could_not_be_removed_is_tried_again_after_a_while_and_said_where_a
     assert measures() == 1
     said = "plimsoll: left over from a killed run, and not removed: the engine does not answer.\n"
     assert capsys.readouterr().err == said
-    # Each run would pay for it.
+    # Trying at once again would cost every run time.
     assert measures() == 1
     assert measures(machine_lock.AGAIN_SECONDS + 1) == 2
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""What a user gives to make, or a file is called, is never a command of the shell."""
+"""What a user gives to make, and names of files, are never run as commands of the shell."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import PROJECT
 
 EVIL = "a;touch ${PWD}/taken;`touch taken`'\".zip"
-# Each target with what it may be given.
+# Variables that each target takes.
 GIVEN = {
     "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "STUDIES", "PROFILE"),
     "image": ("FILE", "STUDIES", "PROFILE"),
@@ -27,13 +27,13 @@ GIVEN = {
     "faults": ("SEED", "NUMBER", "FAULTS", "HOURS"),
     "fuzz": ("SEED", "INPUTS"),
 }
-# What programs of the folder print: how they were called, one word on each line.
+# Prints how a program was called, one word on each line.
 PRINTS = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with the Makefile, in which the programs that it calls say how they were called."""
+    """A folder with the Makefile, in which the programs that it calls print how they were called."""
     shutil.copy(PROJECT / "Makefile", tmp_path)
     (tmp_path / "scripts/setup").mkdir(parents=True)
     shutil.copy(PROJECT / "scripts/setup/nearest.awk", tmp_path / "scripts/setup")
@@ -56,7 +56,7 @@ def make(folder, *words: str) -> str:
 
 
 def refused(folder, *words: str) -> str:
-    """The one line with which make refuses to do anything."""
+    """Return the one line with which make refuses."""
     done = run(folder, *words)
     assert done.returncode == 2 and not done.stdout
     [line] = done.stderr.splitlines()
@@ -65,7 +65,7 @@ def refused(folder, *words: str) -> str:
 
 @pytest.mark.parametrize(("target", "variable"), [(target, name) for target, names in GIVEN.items() for name in names])
 def test_what_is_given_is_a_word_and_no_command(folder, target, variable):
-    # Claims are for an archive, and of a list each word is one.
+    # CLAIMS needs FROM. A list is split into its words.
     more = ["FROM=x.zip"] if variable == "CLAIMS" else []
     assert "touch" not in make(folder, "--dry-run", target, *more, f"{variable}={EVIL.replace('$', '$$')}")
     told = make(folder, target, *more, f"{variable}={EVIL.replace('$', '$$')}")
@@ -114,7 +114,7 @@ def test_every_variable_is_taken_by_a_command(folder):
 
 
 def test_every_variable_that_reaches_a_command_is_tried():
-    """A recipe names it as the shell's own, and only in a condition as make's."""
+    """Recipes use variables in the shell's form. In make's form these may only be in conditions."""
     text = (PROJECT / "Makefile").read_text()
     known = {name for names in GIVEN.values() for name in names}
     assert set(re.findall(r"\$\$([A-Z_]+)", text)) == known
@@ -144,19 +144,19 @@ def test_what_nobody_gives_has_its_default(folder):
     said = make(folder, "precise").splitlines()
     assert [said[said.index(name) + 1] for name in ("--width", "--maximum")] == ["0.1", "30"]
     assert "plimsoll-images.tar.gz" in make(folder, "image").splitlines()
-    # Nobody gives a time for a profile that says how often everything is repeated.
+    # A profile that fixes the number of repetitions has no default time.
     assert "--hours" not in make(folder, "reproduce", "PROFILE=paper")
 
 
 def test_every_folder_of_tests_is_run_once_and_those_of_clusters_where_it_may_take_long(folder):
-    """Of those that measure nothing what must be alone comes after the others."""
+    """Tests that measure nothing and must run alone come after the others that measure nothing."""
     beside = "".join(make(folder, "--dry-run", group) for group in ("test-of-units", "test-of-users"))
     *_, alone, rest = make(folder, "--dry-run", "test").splitlines()
     there = {str(path.parent.relative_to(PROJECT)) for path in (PROJECT / "tests").glob("*/**/test_*.py")} - {"tests/cluster"}
     named = re.compile(r"\btests/\w+")
     assert sorted(named.findall(beside + rest)) == sorted(there)
     assert beside.count('-m "not alone and not long"') == 1 and rest.split("pytest")[1].startswith(' -m "not long" tests')
-    # What takes long is run with all the rest, and only then.
+    # Tests that take long are run together with all the others, and only with LONG=1.
     (*_, rest) = make(folder, "--dry-run", "test", "LONG=1").splitlines()
     assert sorted(named.findall(beside + rest)) == sorted(there | {"tests/cluster"}) and "-m" not in rest.split("pytest")[1]
     assert named.findall(alone) == ["tests/unit", "tests/dry", "tests/fuzz"] and "-m alone" in alone

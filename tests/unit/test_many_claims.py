@@ -1,4 +1,4 @@
-"""What is said of many claims together, of a sentence with an aside, and of comparisons of which each must hold."""
+"""Many claims together, sentences with an aside, and claims of which each comparison must hold."""
 
 import re
 
@@ -20,7 +20,7 @@ def test_q_is_benjamini_and_hochberg_s_over_the_counted_claims_that_were_tested(
         result("b", 0.04, CONTRADICTED),
         result("c", 0.02, CONDITIONAL),
         result("d", 0.5, INCONCLUSIVE),
-        # Neither what repeats another claim, nor what has no p, is among them.
+        # Claims that repeat another claim or have no p do not count.
         result("e", 0.001, REPRODUCED, same_as="a"),
         result("f", None, REPRODUCED),
         result("g", None, NOT_TESTABLE),
@@ -44,7 +44,8 @@ def test_no_result_has_no_q():
 
 
 def judged(parts: list[tuple[Strength | None, bool]]) -> dict:
-    """The result of a sentence whose parts, some of them asides, have this evidence; None could not be asked."""
+    """Return the result of a sentence whose parts have this evidence, as (evidence or None if it could not be tested,
+    is an aside)."""
     results = [
         {
             **findings.of({"id": "liu2020-c01"}, NOT_TESTABLE, "no cell"),
@@ -65,7 +66,7 @@ FOR, AGAINST, OPEN = Strength(1e-6, 1.0), Strength(1.0, 1e-6), Strength(0.3, 0.3
     ("parts", "verdict", "in_part"),
     [
         ([(FOR, False), (FOR, True)], REPRODUCED, False),
-        # An aside contradicts only itself, and bears nothing out.
+        # An aside contradicts only itself, and does not make a sentence reproduced.
         ([(FOR, False), (AGAINST, True)], REPRODUCED, True),
         ([(FOR, False), (OPEN, True)], REPRODUCED, True),
         ([(FOR, False), (None, True)], REPRODUCED, True),
@@ -73,7 +74,7 @@ FOR, AGAINST, OPEN = Strength(1e-6, 1.0), Strength(1.0, 1e-6), Strength(0.3, 0.3
         ([(OPEN, False), (AGAINST, True)], INCONCLUSIVE, False),
         ([(OPEN, False), (FOR, True)], INCONCLUSIVE, False),
         ([(None, False), (AGAINST, True)], NOT_TESTABLE, False),
-        # A main part that cannot be asked leaves the others.
+        # If a main part cannot be tested, the others decide.
         ([(FOR, False), (None, False)], REPRODUCED, True),
         ([(FOR, False), (AGAINST, False)], CONTRADICTED, False),
     ],
@@ -85,7 +86,7 @@ def test_the_main_parts_decide_on_a_sentence(parts, verdict, in_part):
 
 
 def arranged(evidence: dict[str, Strength | None]) -> dict:
-    """The result of a part in each arrangement."""
+    """Return the result of a part in each arrangement."""
     unfit = {words: {"verdict": NOT_TESTABLE, "reason": "it breaks the case"} for words, one in evidence.items() if one is None}
     own = {words: one for words, one in evidence.items() if one}
     there = {words: {"verdict": verdicts.judge(one, ALPHA, ALPHA)} for words, one in own.items()} | unfit
@@ -96,12 +97,12 @@ def arranged(evidence: dict[str, Strength | None]) -> dict:
 @pytest.mark.parametrize(
     ("first", "second", "verdict", "each"),
     [
-        # A sentence is judged in each arrangement: its parts hold in different ones, so that it holds in none.
+        # A sentence is judged in each arrangement. Its parts hold in different ones, so it holds in none.
         ({"x": FOR, "y": OPEN}, {"x": OPEN, "y": FOR}, INCONCLUSIVE, [INCONCLUSIVE, INCONCLUSIVE]),
         ({"x": FOR, "y": FOR}, {"x": FOR, "y": AGAINST}, CONDITIONAL, [REPRODUCED, CONTRADICTED]),
         ({"x": FOR, "y": FOR}, {"": FOR}, REPRODUCED, [REPRODUCED, REPRODUCED]),
         ({"x": FOR, "y": OPEN}, {"": FOR}, REPRODUCED, [REPRODUCED, INCONCLUSIVE]),
-        # One that breaks what a part is about is left out for the sentence.
+        # An arrangement that breaks what a part is about is left out for the sentence.
         ({"x": FOR, "y": AGAINST}, {"x": FOR, "y": None}, REPRODUCED, None),
     ],
 )
@@ -139,7 +140,7 @@ def test_every_sentence_has_a_main_part():
 
 
 def test_what_a_paper_calls_small_is_no_more_than_twice_its_number_and_ten_points_more():
-    """*Only 24 %* cannot make 48 % small."""
+    """*Only 24 %* must not make 48 % count as small."""
     found = 0
     for study in book.names():
         for part in (part for claim in book.load(study) for part in book.parts_of(claim) or [claim]):

@@ -1,4 +1,4 @@
-"""Failures of the means: distinguished from failures of what is measured, repaired or waited for in bounded time."""
+"""Failures of resources: distinguished from failures of the measured programs, and repaired or waited for in bounded time."""
 
 import errno
 import json
@@ -14,7 +14,7 @@ from plimsoll.measuring import means, noise, stop
 
 
 class Means:
-    """Something that runs need, and that is away for a number of looks."""
+    """A resource of runs that is unavailable in the first `away` looks."""
 
     def __init__(self, away: int):
         self.away, self.looks, self.mended = away, 0, []

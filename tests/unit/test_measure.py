@@ -69,7 +69,7 @@ def test_the_kernels_of_the_ranks_are_told_if_they_are_the_same_on_one_thread():
     ("chosen", "processor", "remedy"),
     [
         ("Prescott", "AVX2", "Haswell"),
-        # What Debian 12's OpenBLAS took on an Emerald Rapids.
+        # These are the kernels that Debian 12's OpenBLAS chose on an Emerald Rapids.
         ("Prescott", "AVX-512", "SkylakeX"),
         ("Sandybridge", "AVX2", "Haswell"),
         ("Haswell", "AVX-512", "SkylakeX"),
@@ -77,7 +77,7 @@ def test_the_kernels_of_the_ranks_are_told_if_they_are_the_same_on_one_thread():
         ("Prescott", "SSE", None),
         ("Sandybridge", "AVX", None),
         ("Zen", "AVX2", None),
-        # It is chosen for a processor with AVX2.
+        # OpenBLAS chooses it for a processor with AVX2.
         ("Excavator", "AVX2", None),
         ("Cooperlake", "AVX-512", None),
         ("armv8", "NEON", None),
@@ -161,7 +161,7 @@ def test_a_plan_that_is_not_there_is_named(tmp_path):
         measure.measure(tmp_path / "plan.json", "x", 1, tmp_path / "1.json", tmp_path / "image.json")
 
 
-# A report as the ranks of a run have left it.
+# A report as the ranks of a run left it.
 REPORT = (DATA / "outputs/rank.json").read_text()
 
 
@@ -169,7 +169,7 @@ REPORT = (DATA / "outputs/rank.json").read_text()
     ("old", "new", "words"),
     [
         ("", "", None),
-        # As the kernel writes the name of a group in which systemd has escaped a dash.
+        # The kernel writes the name of a cgroup like this if systemd has escaped a dash in it.
         ("1:cpu:/docker", "1:cpu:/serial\\x2dgetty", None),
         ("}", "", "rank 0 left no report"),
         ('"benchmark_seconds": 0.922593', '"benchmark_seconds": 0.922', "rank 0 left no report"),
@@ -217,8 +217,8 @@ def test_a_plan_that_was_made_anew_meanwhile_is_refused(tmp_path):
 
 @pytest.mark.parametrize("design", sorted(designs.known()))
 def test_the_measuring_path_imports_no_heavy_library(design):
-    """Nor `dataclasses`, which imports `inspect`: as long as everything else together. A cluster is spoken to by HTTP, whose
-    module imports `hashlib`; a run with one takes a minute."""
+    """`dataclasses` imports `inspect`, which takes as long as everything else together. Only runs with a cluster, which
+    take a minute, may import `hashlib`, for HTTP."""
     heavy = ("pandas", "scipy", "numpy", "yaml", "argparse", "dataclasses", *(("hashlib",) if design != "tuning" else ()))
     script = (
         "import sys, plimsoll.measure; from plimsoll import designs, environments; environments.known(); "
@@ -229,7 +229,7 @@ def test_the_measuring_path_imports_no_heavy_library(design):
 
 
 def test_strays_of_a_killed_run_are_found_by_their_environment(monkeypatch):
-    # A variable of the test's own: nothing of a measurement that goes on beside it may be killed.
+    # The variable is the test's own: nothing of a measurement at the same time may be killed.
     monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
     stray = subprocess.Popen(["sleep", "300"], env={lock.VARIABLE: "killed", "PATH": "/usr/bin:/bin"})
     other = subprocess.Popen(["sleep", "300"], env={"PATH": "/usr/bin:/bin"})
@@ -256,7 +256,7 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
         yield
 
     monkeypatch.setattr(lock, "machine", waits)
-    # The cell has only what is asked here.
+    # This cell has only the keys that the test needs.
     monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
     monkeypatch.setattr(planned, "image", lambda path: {})
     monkeypatch.setattr(measure, "_measure_all", lambda *_: pytest.fail("it was measured twice"))
@@ -295,6 +295,6 @@ def test_a_job_ends_in_order_when_its_workflow_is_killed(tmp_path):
     assert killed.stdout.readline() == "at work\n"
     killed.kill()
     killed.wait()
-    # The job has the output too: this reads until that has ended, however slow the machine is.
+    # The job has the same output, so this reads until the job has ended, however slow the machine is.
     assert killed.stdout.read() == ""
     assert told.read_text() == "taken down"

@@ -1,4 +1,4 @@
-"""Sizes, commands and outputs of the microservices: complete, checked and right, or refused."""
+"""Sizes, commands and outputs of the microservices. Outputs are complete, checked and right, or refused."""
 
 import pytest
 from plimsoll import workloads
@@ -13,7 +13,7 @@ ROOM = Room(192 * 2**20, 384 * 2**20, 32 * 2**20)
 
 
 def printed(name: str) -> str:
-    """What a program has printed."""
+    """Return what a program has printed."""
     return (DATA / "outputs" / name).read_text()
 
 
@@ -132,7 +132,7 @@ def test_commands_are_lists_of_words():
         sizes = {"order": 10, "digits": 100, "elements": 10, "times": 2, "cache_multiple": 0, "seconds": 1}
         hosts = {"server": "plimsoll-x-server", "address": "10.0.0.1", "port": "1"}
         command = service.command(service.parameters(sizes, ROOM), 0, hosts)
-        # Ours, or of a package of Debian.
+        # Programs of this project or of a Debian package.
         places = ("/opt/plimsoll/bin/", "/usr/bin/")
         assert all(isinstance(word, str) for word in command) and command[0].startswith(places), service.name
 
@@ -178,7 +178,7 @@ def test_the_log_of_a_loop_is_whole_or_gives_nothing(tmp_path):
         log.write_text(text)
         with pytest.raises(InvalidOutput, match="log|does not follow"):
             loop.read(log)
-    # Lines that were lost: an iteration after the one that was ended with the loop has printed.
+    # Lines were lost: only the iteration after the last line may have printed, because it was ended with the loop.
     log.write_text(line)
     for number in (1, 2, 3):
         loop.output_of(tmp_path, number).write_text("")

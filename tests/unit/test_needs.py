@@ -1,4 +1,4 @@
-"""What a claim needs: enough to decide it, then what makes it clear, and no more."""
+"""Blocks that a claim needs: enough to decide it, then enough to make it clear, and no more."""
 
 import math
 
@@ -12,7 +12,7 @@ ALPHA, NOISE = 0.05, 0.15
 
 
 def part(n: int, effect: float = 1.0, expected: str = "higher", margin: float = 0.05) -> Part:
-    """A claim about one comparison of `n` blocks."""
+    """Return a claim about one comparison of `n` blocks."""
     row = {**dict.fromkeys(CELL_COLUMNS), "cell_a": "a", "cell_b": "b", "metric": "m", "metric_b": "m", "label": "m", "n": n}
     row |= {"deviation": NOISE, "effect": effect, "expected": expected, "margin": margin, "scale": "ratio"}
     result = {"id": "c1", "quantity": None, "asked": {}, "holds": "each", "whole": None, "verdict": "inconclusive"}
@@ -29,7 +29,7 @@ def needed(here: Part, elsewhere: Elsewhere | None = None) -> int:
 
 @pytest.fixture
 def elsewhere():
-    """Forty blocks of other measurements, in which side a is twice as high."""
+    """Return forty blocks of other measurements, in which side a is twice as high."""
     return Elsewhere([part(40)])
 
 
@@ -43,7 +43,7 @@ def test_what_other_measurements_found_takes_few_blocks(elsewhere):
 
 
 def test_what_has_enough_and_is_not_clear_gets_what_makes_it_clear(elsewhere):
-    """Not what would find the margin, as if nothing were known: the claims that are decided would take most of the time."""
+    """It gets fewer blocks than finding the margin would take. Otherwise decided claims would take most of the time."""
     low, _ = elsewhere.of(part(0), part(0).rows[0])
     clear = blocks.needed(NOISE, low, needs.CLEAR)
     assert needed(part(4), elsewhere) == clear < 10

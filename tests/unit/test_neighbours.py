@@ -1,4 +1,4 @@
-"""Neighbours that nobody could see: from the record of a run to what tests, verdicts and pages say."""
+"""Neighbours that could not be seen: from the record of a run to what tests, verdicts and pages say."""
 
 import pandas as pd
 import pytest
@@ -22,7 +22,7 @@ SAYS = "what neighbours used could not be told apart from the runs, so that none
 
 @pytest.fixture
 def folder(tmp_path, liu2020):
-    """A study's results, of a run of bare metal and one of Docker that nobody counted."""
+    """Return a study's results: a run of bare metal, and a run of Docker whose processor time was not counted."""
     records = [found(CELLS[0]), found(CELLS[1], noise=UNSEEN)]
     for one in records:
         record.write(record.path_of(tmp_path / "runs", one["cell"]["path"], 1), one)
@@ -41,7 +41,7 @@ def test_tests_say_of_which_runtimes_neighbours_were_not_seen(folder):
     assert not tests["neighbours_apart"].any()
     seen = pd.read_csv(folder / "runs.csv").assign(neighbours_apart=True)
     assert neighbours.marked(tests.drop(columns="neighbours_apart"), seen)["neighbours_apart"].all()
-    # A row of another runtime is not about them, unless it is compared with one.
+    # A row of another runtime is concerned only if it is compared with such a run.
     others = tests.assign(runtime="podman").drop(columns="neighbours_apart")
     runs = pd.read_csv(folder / "runs.csv")
     assert neighbours.marked(others, runs)["neighbours_apart"].all()

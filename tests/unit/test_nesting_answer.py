@@ -1,4 +1,5 @@
-"""The answers of amaral2015, each with rows and a baseline of its own: ratios with known truths, words, and what is refused."""
+"""Answers of amaral2015, each with its own rows and baseline: ratios whose truth is known, sentences, and refused
+answers."""
 
 import numpy as np
 import pandas as pd
@@ -34,8 +35,8 @@ def amaral2015() -> studies.Study:
 
 @pytest.fixture
 def answered(amaral2015, config, small_host):
-    """A function from effects, and what else the host is, to the table of amaral2015's answers on two cores with virtual
-    machines by KVM."""
+    """Return a function that makes the table of amaral2015's answers, from effects and further facts about the host.
+    The host has two cores, and virtual machines by KVM."""
 
     def answered(effects=(), **host):
         plan = planner.make(amaral2015, studies.profile("quick"), {**small_host, **host}, config, {})
@@ -46,7 +47,7 @@ def answered(amaral2015, config, small_host):
 
 
 def observed(plan: dict, study: dict, effects) -> pd.DataFrame:
-    """Every value is 10, times the block's factor, times the effect of the first rule that matches."""
+    """Return observations: every value is 10, times the block's factor, times the effect of the first rule that matches."""
     random = np.random.default_rng(3)
     blocks = np.exp(random.normal(0, 0.2, BLOCKS))
     rows = []
@@ -63,11 +64,11 @@ def observed(plan: dict, study: dict, effects) -> pd.DataFrame:
 
 
 def on(network: str, metric: str):
-    """A rule: a metric, as the kernel places its ends, over a network."""
+    """Return a rule that matches a metric over a network, if the kernel places both ends."""
     return lambda cell, name: cell["network"] == network and name == metric
 
 
-# A bridge has half the throughput and twice the latency; with client and server on one core it has neither.
+# A bridge halves the throughput and doubles the latency. With client and server on one core it does neither.
 HALVED = ((on("bridge", "throughput"), 0.5), (on("bridge", "latency"), 2.0))
 
 
@@ -79,7 +80,7 @@ def test_each_answer_has_its_own_rows_and_none_that_nothing_is_measured_for(answ
     table = answered()
     assert list(table[answer.NAME].unique()) == [PROGRAM, CREATION, LOCAL, REMOTE]
     assert table[answer.NAME].value_counts().to_dict() == {PROGRAM: 3 * (3 + 1), CREATION: 3 * 2, LOCAL: 16 * 2, REMOTE: 11 * 2}
-    # On bare metal nothing is created, and no other answer is about what is not planned.
+    # Nothing is created on bare metal, and no answer has rows for cells that are not planned.
     assert evaluate.NO_CELLS not in set(table["reason"].dropna())
     assert table["ratio"].notna().all()
 
@@ -91,7 +92,7 @@ def test_networks_are_set_against_bare_metal_on_as_many_hosts(answered):
     assert (one["cell_a"], one["cell_b"]) == ("network/docker/bare/bridge/one", "network/bare/bare/host/one")
     assert (two["cell_a"], two["cell_b"]) == ("network/docker/bare/bridge/two", "network/bare/bare/host/two")
     assert one["ratio"] == pytest.approx(2, abs=0.02) and 1.9 < one["low"] < one["high"] < 2.1 and one["n"] == BLOCKS
-    # Where client and server run is said where it matters: not across two hosts, where they are bound, and not for a program.
+    # The placement of client and server is named on one host only. Across two hosts both are bound, and a program has none.
     words = PLACEMENTS[""]
     told = table.groupby(answer.NAME)["arrangement"].unique().map(list).to_dict()
     assert told == {PROGRAM: [""], CREATION: [""], LOCAL: [words], REMOTE: [""]}
@@ -170,7 +171,7 @@ def test_what_is_another_switch_or_a_machine_in_a_machine_is_set_apart(answered,
     assert switch.startswith("Set apart, as the paper's statements about this need a kernel with Open vSwitch; in user space")
     assert "Client in Docker on Open vSwitch: slower by more than 5 % in 1 of 2 metrics (throughput: ×0.05" in switch
     assert machine.startswith("Set apart, as the paper's statements about this need a host that is no virtual machine itself")
-    # In the kernel, and on a host that is none, they are rows like all others.
+    # With Open vSwitch in the kernel, on a host that is no virtual machine, these are rows like all others.
     (part,) = parts_of(answered(slow), amaral2015, LOCAL)
     assert not any(row["lacks"] for row in part["rows"])
     assert "client in Docker on Open vSwitch" in part["sentences"][0]

@@ -1,4 +1,4 @@
-"""The cells of a study of nesting on a host, and what its claims compare there."""
+"""Cells of a study of nesting on a host, and what its claims compare there."""
 
 import pytest
 from plimsoll import designs
@@ -29,7 +29,7 @@ def plan_of(amaral2015, config, small_host):
     return plan_of
 
 
-# Why there are no virtual machines on most test machines, for a plan.
+# Most test machines have no KVM. This is the reason that a plan then gives for its virtual machines.
 NO_KVM = {"vm": "no virtual machine boots with KVM here"}
 
 
@@ -216,7 +216,7 @@ def test_what_is_not_here_is_lacking(plan_of, of_paper, small_host):
     assert set(small) == {"cores_4", *of_size, "vm", "hardware_virtualisation", "kernel_openvswitch", "two_machines"}
     reason = "virtual machines on the host's own processor (no virtual machine boots with KVM here)"
     assert small["vm"] == f"{reason}; emulated ones say nothing about speed"
-    # A virtual machine on a virtual machine boots, and says nothing about virtual machines on a host.
+    # A virtual machine inside a virtual machine boots, but says nothing about virtual machines on a host.
     nested = contrasts.lacks(plan_of(host={**host_of(1, 12), "hypervisor": True}))
     assert set(nested) == {*of_size, "hardware_virtualisation", "two_machines"}
 
@@ -225,7 +225,7 @@ def test_children_are_divided_among_parents_up_to_the_cores_and_beyond(plan_of, 
     claims = {claim["id"]: claim for claim in book.load("amaral2015")}
     asked = contrasts.asking(plan_of(), amaral2015)
     up_to, above = book.parts_of(claims["amaral2015-c18"])
-    # On two cores, of the most children that are measured in one parent and in parents of their own.
+    # Two cores: the largest number of children that is measured both in one parent and in one parent for each child.
     for part, divided in ((up_to, "2/2"), (above, "4/1")):
         (contrast,) = asked(contrasts.elsewhere(part))
         assert cells_of(contrast) == (f"creation/docker-nested/{divided}", "creation/docker-nested/1/4")
@@ -243,7 +243,7 @@ def test_machines_are_emulated_only_where_there_are_no_others(plan_of, config):
     reasons = {cell["reason"] for path, cell in without["cells"].items() if path.startswith(("cpu/vm-e", "creation/vm-e"))}
     cut, too_many = "the profile ends at 2 emulated virtual machines, to save time", "64 virtual machines would need 22.2 GiB"
     assert {reason and (reason if reason == cut else reason[: len(too_many)]) for reason in reasons} == {None, cut, too_many}
-    # They are not repeated as often as what is judged; but as often as somebody asks for.
+    # Emulated machines are not judged, so they run only once. If the user sets the repetitions, that number counts.
     assert {cell["repetitions"] for cell in emulated if not cell["reason"]} == {1}
     more = plan_of(without=NO_KVM, repetitions=7)["cells"].values()
     assert {cell["repetitions"] for cell in more if not cell["reason"]} == {7}
@@ -265,7 +265,7 @@ def test_no_claim_is_asked_of_emulated_machines(plan_of, amaral2015):
     claims = [part for claim in book.load("amaral2015") for part in book.parts_of(claim) or [claim]]
     paths = {path for claim in claims if "untestable" not in claim for one in asked(claim) for path in cells_of(one)}
     assert len(paths) > 50 and not any("vm-emulated" in path for path in paths)
-    # Nor is a cell of virtual machines that nobody could measure here taken for one that was.
+    # Claims still name the cells of virtual machines, although these cannot be measured here.
     assert any("/vm/" in path for path in paths)
 
 

@@ -1,4 +1,4 @@
-"""Charts and tables of nesting: values as they were measured, the paper's beside them, and what is missing is said."""
+"""Charts and tables of nesting: measured values, the paper's values beside them, and what is missing."""
 
 import itertools
 
@@ -30,7 +30,8 @@ def plan(amaral2015, config, small_host) -> dict:
 
 
 def observed(plan: dict, study: dict) -> pd.DataFrame:
-    """Each metric in each cell: as many seconds as there are containers, with a little noise; nested ones ten times as many."""
+    """Return observations: as many seconds as there are containers, with a little noise. Creating nested containers
+    takes ten times as long."""
     random, rows = np.random.default_rng(0), []
     for cell in plan["cells"].values():
         if cell["reason"]:
@@ -82,7 +83,7 @@ def test_a_figure_without_a_valid_run_is_drawn_all_the_same(shown, name):
 def test_slowdowns_are_relative_to_one_instance_on_bare_metal_in_the_same_block(plan, amaral2015):
     table = observed(plan, amaral2015)
     of_metric = table[table["metric"] == "execution_time"]
-    # A block in which everything takes three times as long.
+    # In this block everything takes three times as long.
     of_metric.loc[of_metric["repetition"] == 2, "value"] *= 3
     slow = statistics.slowdowns(of_metric)
     alone = slow[(slow["runtime"] == "bare") & (slow["instances"] == "1")]
@@ -96,7 +97,7 @@ def test_lines_are_in_the_order_of_numbers_and_means_are_of_the_runs(shown):
     figure = drawn(shown("fig03"))
     numbers = figure.summary[figure.summary["runtime"] == "bare"]
     assert list(numbers["instances"]) == ["1", "2", "4", "8"]
-    # Lines lie a little beside each other.
+    # Lines are drawn a little beside each other.
     beside = [line for line in figure.figure.axes[0].get_lines() if len(line.get_xdata()) == 4]
     (line,) = [line for line in beside if line.get_label() == "Bare metal"]
     assert np.allclose(line.get_xdata() / line.get_xdata()[0], [1, 2, 4, 8]) and 0.9 < line.get_xdata()[0] < 1.1
@@ -108,7 +109,7 @@ def test_creation_and_the_time_until_programs_begin_have_a_panel_each(shown):
     figure = drawn(shown("fig04"))
     labels = [axis.get_ylabel().replace("\n", " ") for axis in figure.figure.axes]
     assert labels == ["creation time (s)", "time until the last program begins (s)"]
-    # The boot is a part of the second.
+    # The boot time is a part of the second panel's time.
     dotted = [[line for line in axis.get_lines() if line.get_marker() == "_"] for axis in figure.figure.axes]
     assert not dotted[0] and {line.get_linestyle() for line in dotted[1]} == {":"}
     assert "until the last program begins, Docker: " in figure.alternative and "Dotted: from the command" in figure.caption

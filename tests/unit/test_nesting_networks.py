@@ -1,4 +1,4 @@
-"""Networks of nesting: which ends are planned, what Netperf's output gives, where an end has to be, and what claims compare."""
+"""Networks of nesting: planned ends, Netperf's output, where an end has to be, and what claims compare."""
 
 import os
 from itertools import product
@@ -78,7 +78,7 @@ PARAMETERS = {"seconds": 1, "burst": 6, "message_kilobytes": 64, "buffer_kilobyt
 
 def test_throughput_is_in_gigabits_and_latency_is_of_a_transaction():
     assert network.throughput(STREAM, PARAMETERS) == pytest.approx(20.4501)
-    # 7 are under way at once: 35,000 a second take 200 microseconds each.
+    # 7 transactions are under way at once, so that 35,000 per second take 200 microseconds each.
     assert network.latency(RR, PARAMETERS) == pytest.approx(200)
 
 
@@ -125,7 +125,7 @@ def test_the_gateway_is_that_of_the_default_route():
 
 
 class Named(Node):
-    """A node that is in a namespace."""
+    """A node in a network namespace."""
 
     kind = "test"
     command = ("docker",)
@@ -144,10 +144,10 @@ class Named(Node):
         (["one"], "here", "gateway of one"),  # a container on a bridge
         (["here"], "two", "address of two"),
         (["one"], "two", "address of two"),
-        (["child", "here"], "here", "gateway of child"),  # a nested one on a bridge, its parent on the host's network
+        (["child", "here"], "here", "gateway of child"),  # a nested container on a bridge, its parent on the host's network
         (["child", "parent"], "here", "gateway of parent"),
         (["parent", "parent"], "here", "gateway of parent"),
-        (["here"], ["parent", "parent"], "address by inspect"),  # a nested one on its parent's network
+        (["here"], ["parent", "parent"], "address by inspect"),  # a nested container on its parent's network
         (["here"], ["two", "parent"], "address of two"),
     ],
 )
@@ -210,7 +210,7 @@ def test_where_programs_are_bound_is_told(monkeypatch):
 
 
 class Machine(Node):
-    """A virtual machine that is this process, as far as the kernel can tell."""
+    """A virtual machine that the kernel sees as this process."""
 
     own_kernel = whole = True
     enter = None
@@ -233,7 +233,7 @@ def test_a_second_host_is_part_of_what_is_measured_across_two(plan_of, small_hos
     differ = {path for path, cell in named["cells"].items() if cell["fingerprint"] != usual["cells"][path]["fingerprint"]}
     assert differ == {path for path in usual["cells"] if path.endswith("/two")}
     assert "two_machines" in contrasts.lacks(usual) and "two_machines" not in contrasts.lacks(named)
-    # Only a network that is no faster than the paper's is the bottleneck.
+    # The link is the bottleneck only if it is no faster than the paper's.
     fast, unknown = {**FAR, "megabits": 25_000}, {key: FAR[key] for key in FAR if key != "megabits"}
     lacking = [contrasts.lacks(plan_of({**small_host, "second_host": far})) for far in (FAR, fast, unknown)]
     assert ["filled_link" in lacks for lacks in (contrasts.lacks(usual), *lacking)] == [False, False, True, True]
@@ -272,7 +272,7 @@ def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):
     (local,) = output(["hostname", "-I"]).split()[:1]
     with pytest.raises(Unavailable, match=f"ssh root@{local} failed: .*refused"):
         second_host.look(f"root@{local}")
-    # One that answers as this machine does is this machine.
+    # A second host that answers as this machine does is this machine.
     (tmp_path / "ssh").write_text(
         '#!/bin/sh\n[ "$2" = -G ] && { echo "hostname 10.0.0.1"; exit; }\necho Welcome!\nshift 2; eval "$*"\n'
     )
@@ -335,7 +335,7 @@ def test_open_vswitch_is_set_against_a_bridge_under_equal_offloads(plan_of, smal
 
 
 def observed(plan: dict, of_networks: dict[str, float]) -> pd.DataFrame:
-    """Values of both metrics in three blocks, by network, which drift alike."""
+    """Return values of both metrics in three blocks, by network. All of them drift alike."""
     cells = [cell for cell in plan["cells"].values() if cell["network"] in of_networks and not cell["reason"]]
     described = {"label": "", "unit": "", "better": ""}
     rows = [
@@ -348,7 +348,7 @@ def observed(plan: dict, of_networks: dict[str, float]) -> pd.DataFrame:
 
 @pytest.fixture
 def shown_with(amaral2015, plan_of, small_host):
-    """A function from where Open vSwitch switches to the figure of networks on one host."""
+    """Yield a function that draws the figure of networks on one host, for where Open vSwitch switches."""
 
     def shown_with(where: str):
         plan = plan_of({**small_host, "open_vswitch": where})
@@ -404,7 +404,7 @@ def test_pairs_that_the_paper_has_not_are_the_profile_s_choice(plan, amaral2015,
     asked_for = {**studies.profile("paper"), "nesting": {**studies.profile("paper")["nesting"], "beyond": True}}
     every = planner.make(amaral2015, asked_for, small_host, {**config, "profile": "paper"}, {})
     assert {every["cells"][path]["reason"] for path in paths} == {None}
-    # No statement of the paper is about them.
+    # No claim of the paper is about these pairs.
     asked = contrasts.asking(every, amaral2015)
     claims = [part for claim in book.load("amaral2015") for part in book.parts_of(claim) or [claim]]
     contrasted = [one for claim in claims if "untestable" not in claim for one in asked(claim) if hasattr(one, "a")]
@@ -527,7 +527,7 @@ def test_a_network_holds_all_that_a_study_starts_at_once(monkeypatch):
     monkeypatch.setattr(subnets, "output", lambda command: "[]")
     parts = studies.load("amaral2015", designs.known())["experiments"].values()
     most = max(max(part.get("instances", [1])) for part in parts)
-    # The network's own address, its last, the bridge's, and those of virtual machines.
+    # No container has the network's own address, its last one, the bridge's, or an address of the virtual machines.
     assert subnets.free_subnet("x").num_addresses - 3 - engine_bridge.GUESTS >= most == 256
 
 

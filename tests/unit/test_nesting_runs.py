@@ -1,4 +1,4 @@
-"""What a run of nesting is made of: the gate, the program's output, moments of parents, and how they are judged."""
+"""Parts of a run of nesting: the gate, the program's output, the moments of parents, and how they are judged."""
 
 import os
 import re
@@ -124,7 +124,7 @@ TWO_PAIRS = {"task": "cpu", "runtime": "docker-nested", "instances": "2", "child
 
 
 def noted(folder, **texts) -> Path:
-    """A run's folder with what two parents and two children noted, or the `texts` in its place; None for nothing."""
+    """Write what two parents and two children noted, or the `texts` instead (None: no file). Return the folder."""
     usual = {**dict.fromkeys(("c0-parent", "c1-parent"), PARENT_S), **dict.fromkeys(("c0", "c1"), CHILD_S)}
     for name, text in {**usual, **{key.replace("_", "-"): text for key, text in texts.items()}}.items():
         if text is not None:
@@ -191,7 +191,7 @@ def test_commands_pass_the_gate_together(tmp_path):
     assert passed.codes == [0] * 8 and passed.opened >= opened[0]
     assert all(moment > passed.opened for moment in passed.begun)
     assert all(end - begin >= 0.3 for begin, end in zip(passed.begun, passed.ended, strict=True))
-    # None began before the gate was opened, and all had begun before the first ended.
+    # No command began before the gate was opened, and all had begun before the first one ended.
     assert max(passed.begun) < min(passed.ended)
 
 
@@ -216,7 +216,7 @@ def test_commands_are_looked_at_while_they_end_one_after_another(tmp_path, monke
     passed = gate.pass_together([["sleep", f"{number / 5}"] for number in range(10)], tmp_path, 30)
     assert passed.codes == [0] * 10
     within = [look for look in looks if look < max(passed.ended)]
-    # Between ends they are seldom.
+    # Looks are rare between the ends of two commands.
     assert 2 <= len(within) <= 1 + (max(passed.ended) - passed.opened) / 0.4
 
 

@@ -1,4 +1,4 @@
-"""Environments that stack: nodes on nodes, their networks, what is left, and what each needs installed."""
+"""Runtimes that stack: nodes on nodes, their networks, leftovers, and what each runtime needs installed."""
 
 import os
 import shutil
@@ -38,7 +38,8 @@ esac
 
 @pytest.fixture
 def engines(tmp_path, monkeypatch):
-    """Every engine notes its words, and fails where a file says so."""
+    """Return a function that lists the engines' command lines. The engines are scripts that fail if the file `broken`
+    exists."""
     for name in ("docker", "podman"):
         script = tmp_path / name
         script.write_text(ENGINE.format(name=name, folder=tmp_path))
@@ -67,7 +68,7 @@ def test_a_program_goes_through_all_the_nodes_between(tmp_path):
 
 @pytest.fixture
 def no_cpusets(monkeypatch):
-    """This user may make no cpuset."""
+    """Refuse this user every cpuset."""
 
     def refused(*_):
         raise PermissionError(13, "Permission denied")
@@ -84,7 +85,7 @@ def test_without_cpusets_a_program_is_kept_on_its_processors(tmp_path, no_cpuset
     one = str(min(os.sched_getaffinity(0)))
     node, cpusets = confined.confine(placed(tmp_path, *2 * [Place(one, whole["nodes"])]))
     assert cpusets == [] and node.inside(["true"]) == ["taskset", "-c", one, "true"]
-    # Read back from a program that was started so.
+    # The binding is read back from a program that was started with it.
     assert base.output(node.inside(["sh", "-c", "taskset -cp $$"])).rpartition(": ")[2].strip() == one
 
 
@@ -94,7 +95,7 @@ def test_without_cpusets_what_takes_one_is_refused(tmp_path, no_cpusets):
     for specs in (apart, placed(tmp_path, Place("0", "7"))):
         with pytest.raises(Unavailable, match=r"a cpuset could not be made: .*Permission denied"):
             confined.confine(specs)
-    # Who may use everything needs none.
+    # A program that may use all processors and memory nodes needs no cpuset.
     assert confined.confine(placed(tmp_path, None, None)) == (HOST, [])
 
 
@@ -110,7 +111,7 @@ def test_an_environment_starts_and_stops_nodes_on_a_node(engines, tmp_path):
 
 
 def job_of_two(folder) -> Job:
-    """Two ranks of an image whose unpacked files, as far as the launcher looks for them, are in a folder."""
+    """Return a job of two ranks. The folder has the image's unpacked files, as far as the launcher looks for them."""
     (folder / "usr/lib/x86_64-linux-gnu").mkdir(parents=True, exist_ok=True)
     (folder / "lib64").mkdir(exist_ok=True)
     (folder / "lib64/ld-linux-x86-64.so.2").touch()
@@ -164,7 +165,7 @@ def test_subnets_of_two_engines_are_not_the_same():
 
 
 def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
-    # Not of this machine: another workflow may be measuring.
+    # Nothing of this machine may be swept, because another workflow may be measuring.
     monkeypatch.setattr(lock, "kill_strays", lambda: None)
     monkeypatch.setattr(lock, "remove_folders", lambda: None)
     monkeypatch.setattr(lock.cgroup, "put_back", lambda mounted: None)
@@ -185,7 +186,7 @@ def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
             Noted.swept.append(self.containers)
 
     lock.sweep([Broken(), Noted(False), Noted(True)])
-    # The groups of containers can be removed when the containers are gone.
+    # Containers go first, because their cgroups can be removed only after them.
     assert Noted.swept == [True, False]
     assert "not removed: it does not answer" in capsys.readouterr().err
 
@@ -220,7 +221,7 @@ def test_a_parent_is_another_image_with_the_child_s_as_a_file(tmp_path):
     command = words[words.index("sha256:parent") + 1 :]
     assert parent.name == "plimsoll-r-c0-parent" and tuple(command) == parent.command
     assert "--privileged" not in words and "type=bind,source=/store/alone.tar,target=/opt/plimsoll/child.tar,readonly" in words
-    # It notes what it may do, and so does each child.
+    # The parent notes what it may do, and so does each child.
     noted, own = (*docker_nested.NOTING, f"{tmp_path}/plimsoll-r-c0-parent.status"), parent.command[4:]
     assert parent.command[:4] == noted and own[0] == docker_nested.PARENT
     assert own[2:6] == (docker_nested.ARCHIVE, "4", "/plimsoll/r", "--")
@@ -248,12 +249,12 @@ def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
     usual = [*engines, ["singularity", "required", "apptainer.sh"]]
     usual += [[name, "optional", "apptainer.sh"] for name in ("singularity-cgroup", "singularity-instance")]
     assert told() == told(studies="no_such_study") == usual
-    # Nothing is asked for that is not measured.
+    # A runtime that is off needs no packages.
     off = dict.fromkeys(("docker", "docker-ptrace"), "off")
     assert told(**off) == usual[2:]
     podman = ["podman", "required", "-", *environments.find("podman").packages]
     assert podman in told(podman="required")
-    # Studies ask for what the configuration has off.
+    # A study may request runtimes that are off in the configuration.
     switch = ["docker-open-vswitch", "optional", "docker.sh", "openvswitch-switch", "ethtool"]
     machines = [[name, "optional", "guest.sh", *environments.find(name).packages] for name in ("vm", "vm-emulated")]
     asked = [one for one in told(studies="amaral2015") if one not in usual]
@@ -264,8 +265,7 @@ def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
 
 def test_every_environment_can_be_named_shown_and_planned(liu2020):
     known = environments.known()
-    # Nested containers and virtual machines are no environments for the ranks of an MPI program, and Open vSwitch has not been
-    # tried for one.
+    # Nested containers and virtual machines cannot run the ranks of an MPI program. Open vSwitch has not been tried for one.
     others = {"docker-nested", "docker-open-vswitch", "vm", "vm-emulated"}
     assert set(liu2020["factors"]["runtime"]) == set(known) - others
     labels = [environment.label for environment in known.values()]
@@ -300,7 +300,7 @@ def test_only_without_privileges_the_launcher_of_plain_singularity_is_in_one_use
     assert (command[:3] == ["unshare", "--user", "--map-root-user"]) is not privileged
     assert command.count("unshare") == (0 if privileged else 1)
     words = " ".join(command)
-    # Ranks copy as root's do, from files that no kernel refuses to mount for a user.
+    # Ranks copy memory as root's ranks do. They use the unpacked image, which no kernel refuses to mount for a user.
     assert "single_copy" not in words and job.image["sif"] not in words and job.image["rootfs"] in words
     asked = environments.find("singularity-instance-host-network")._command(job.specs[0], [])
     assert job.image["rootfs"] in asked and not {"--net", "--network"} & set(asked)

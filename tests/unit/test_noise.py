@@ -10,11 +10,11 @@ import pytest
 from plimsoll.host import cgroup
 from plimsoll.measuring import noise
 
-# Helpers, by number and start.
+# Helpers, by process number and start time.
 DAEMON, NEW = ("41", b"3"), ("90", b"8")
 BURN = [sys.executable, "-c", "import time\nend = time.time() + 30\nwhile time.time() < end: pass"]
 
-# Of each process that runs tests its own: where one leaves a group another may be in it.
+# Each test process has its own group: one process may leave a group while another is still in it.
 GROUP = f"plimsoll-test-{os.getpid()}"
 
 
@@ -47,7 +47,7 @@ def test_a_busy_neighbour_is_seen(neighbour, monkeypatch):
 
 @pytest.mark.alone
 def test_the_busiest_process_is_named_with_its_user(monkeypatch, neighbour):
-    # There may be others.
+    # The machine may have other busy processes.
     processes = noise._processes
     monkeypatch.setattr(noise, "_processes", lambda: (one for one in processes() if one.number == str(neighbour.pid)))
     name = Path(f"/proc/{neighbour.pid}/comm").read_text().strip()
@@ -84,10 +84,10 @@ def test_a_neighbour_s_time_is_not_taken_for_the_run_s(neighbour):
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = ended.ru_utime + ended.ru_stime - children.ru_utime - children.ru_stime
     assert found["disturbed"]
-    # Kernel threads have work of their own.
+    # Kernel threads also do work of their own.
     kernel = sum(used - before.helpers.get(thread, 0.0) for thread, used in after.helpers.items())
     assert found["own_seconds"] - kernel == pytest.approx(own, abs=0.1)
-    # There may be other neighbours than the test's.
+    # The machine may have other neighbours than the one of this test.
     assert 0.5 * found["seconds"] < found["neighbour_seconds"] < machine.processors * found["seconds"] - own + 0.1
 
 
@@ -100,7 +100,7 @@ def test_what_the_run_and_its_helpers_used_is_not_a_neighbour_s():
 
 
 def test_a_kernel_thread_that_ends_takes_nothing_from_the_run():
-    """Kernel threads come and go, with all the time that they used since boot."""
+    """Kernel threads begin and end, with all the time that they have used since boot."""
     before = snapshot(helpers={DAEMON: 40.0, ("77", b"5"): 28.0})
     after = snapshot(when=1.0, machine=1.5, launched=1.2, helpers={DAEMON: 40.3})
     found = noise.neighbours([(before, after)], 2, 0.03, 0.03, apart=True)
@@ -137,7 +137,7 @@ def test_where_a_run_s_own_time_is_not_known_only_what_was_stolen_disturbs():
 
 
 def clocks(monkeypatch, epoch: float = 0.0, boot: float = 0.0) -> None:
-    """Have two of the kernel's clocks be ahead of themselves."""
+    """Set two of the kernel's clocks ahead by these times (s)."""
     usual, read = time.time, time.clock_gettime
     monkeypatch.setattr(time, "time", lambda: usual() + epoch)
     monkeypatch.setattr(time, "clock_gettime", lambda clock: read(clock) + boot * (clock == time.CLOCK_BOOTTIME))
@@ -168,13 +168,13 @@ def test_a_clock_that_runs_as_fast_as_the_kernel_lets_it_does_not_disturb():
     hour = [(snapshot(), snapshot(when=3600.0, epoch=1.8))]
     assert not noise.neighbours(hour, 2, 0.03, 0.15, apart=True)["disturbed"]
     assert noise.neighbours([(snapshot(), snapshot(when=3600.0, epoch=2.0))], 2, 0.03, 0.15, apart=True)["set_seconds"] == 2.0
-    # Between two pieces of a run nothing is measured.
+    # Nothing is measured between two pieces of a run.
     apart = [(snapshot(), snapshot(when=1.0)), (snapshot(when=2.0, epoch=9.0), snapshot(when=3.0, epoch=9.0))]
     assert not noise.neighbours(apart, 2, 0.03, 0.15, apart=True)["disturbed"]
 
 
 def test_the_accounting_group_is_not_scheduled_as_one():
-    """Where the cpu controller reaches version 2, the group would be: then there is none."""
+    """If the cpu controller is one of cgroup version 2, the group would be scheduled as one. Then there is no such group."""
     found = cgroup.mounts()
     group = cgroup.account(found, GROUP)
     if group is not None:
@@ -184,7 +184,7 @@ def test_the_accounting_group_is_not_scheduled_as_one():
 
 @pytest.fixture(autouse=True)
 def leave_the_group():
-    """The process goes back to where it was, and the test's group goes."""
+    """Move this process back to the root group, and remove the test's group."""
     yield
     root = cgroup.mounts().get("unified")
     if root and (root / GROUP).is_dir():

@@ -1,4 +1,4 @@
-"""Overheads: cells and their windows, programs' output, which iterations count, the paper's numbers, figures and words."""
+"""Overheads: cells and their windows, programs' output, counted iterations, the paper's numbers, figures and words."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -135,7 +135,7 @@ def test_iperf_s_line_is_read_and_one_without_a_server_is_refused():
         IPERF.format(seconds="0.2", bits=50000000000),
         IPERF.format(seconds="1.0", bits=0),
         IPERF.format(seconds="x", bits=1),
-        # By the bytes it is ten times as much.
+        # According to the bytes, the rate is ten times as high.
         IPERF.format(seconds="1.0", bits=1000000000),
         right[:-1],
         right * 2,
@@ -210,7 +210,7 @@ def test_one_row_per_metric_and_iteration_that_counts(li2018):
     twice = readings.observations(
         li2018, {}, {**record, "iterations": [{**counts, "values": values}, {**counts, "end": 8.0, "values": values}]}
     )
-    # Nine seconds and three are six on average, and so 600 in an hour, told once.
+    # Iterations of nine and three seconds take six on average. That is 600 per hour, in one row.
     assert [row["value"] for row in twice if row["metric"] == "bonnie_trials"] == [600.0]
     rows = {row["metric"]: row for row in readings.observations(li2018, {"repetition": 1}, record)}
     assert len(rows) == 6 and {row["iteration"] for row in rows.values()} == {2}
@@ -219,7 +219,7 @@ def test_one_row_per_metric_and_iteration_that_counts(li2018):
 
 
 def test_the_paper_s_overheads_are_found_from_its_tables():
-    """Equation 1 with its margin, and the variability overheads of the text (54 %, 563 %, 1384 %)."""
+    """Check equation 1 with its margin, and the variability overheads of the text (54 %, 563 %, 1384 %)."""
     known = pd.read_csv(DATA / "li2018_overheads.csv").dropna(subset=["value"])
     for row in known.itertuples():
         assert statistics.overhead(row.value, row.baseline) == pytest.approx(row.overhead_after_margin, abs=1e-4)
@@ -254,8 +254,8 @@ def test_the_paper_s_changes_have_the_direction_of_the_metric(li2018):
 
 
 def observed(plan: dict, study: dict) -> pd.DataFrame:
-    """Each metric in each cell: 100, 80 in a container, 20 in an emulated machine, with a noise of 1 %, twice that in
-    containers; each block has another level."""
+    """Return observations: each metric is 100, but 80 in a container and 20 in an emulated machine. Noise is 1 %, and 2
+    % in containers. Each block has its own level."""
     random, rows = np.random.default_rng(0), []
     level = {"bare": 100.0, "docker": 80.0, "vm-emulated": 20.0}
     for cell in plan["cells"].values():
@@ -284,11 +284,11 @@ def test_changes_are_of_blocks_and_what_a_block_does_to_all_is_no_variation(plan
         and row["blocks"] == BLOCKS
         and row["n"] == BLOCKS * ITERATIONS
     )
-    # Blocks differ by tens of percent, and plain standard deviations see little else.
+    # Blocks differ by tens of percent, and plain standard deviations show little else.
     assert row["sd_change"] < 0 and row["variability_overhead"] == 0 and row["spread_change"] > 0.2
     assert pd.isna(table.loc[("triad", "bare", "none"), "change"])
     assert table.loc[("triad", "bare", "none"), "score"] == 1 and row["score"] == pytest.approx(0.8, abs=0.02)
-    # Emulated machines are not ranked, however fast.
+    # Emulated machines are not ranked, however fast they are.
     assert table.loc[("cpu_blowfish", "docker", "none"), "score"] == 1
     assert table.loc[("cpu_blowfish", "vm-emulated", "none"), "score"] > 3
     volume = table.loc[("byte_write", "docker", "volume")]
@@ -333,7 +333,7 @@ def test_tables_have_the_paper_s_rows_with_ours_or_a_reason(plan, li2018, tmp_pa
     table = run_tables.means(Asked(li2018, "table05", tmp_path)).set_index(["metric", "runtime"])
     assert len(table) == 12 and table.loc[("triad", "docker"), "paper_mean"] == pytest.approx(3.340416)
     assert table.loc[("triad", "docker"), "change"] == pytest.approx(-0.2, abs=0.02) and set(table["unit"]) == {"GB/s"}
-    # Emulated machines stand where virtual ones cannot be had, and are called so.
+    # Emulated machines replace virtual machines that are unavailable, and keep their own name.
     assert "vm" not in table.index.get_level_values("runtime") and table.loc[("triad", "vm-emulated"), "n"] == ITERATIONS
     scores = run_tables.scores(Asked(li2018, "table04", tmp_path)).set_index(["metric", "runtime"])
     assert scores.loc[("fpu_fft", "docker"), "paper_mean"] == 0.966 and len(scores) == 18
@@ -354,7 +354,7 @@ def test_claims_compare_like_with_like(plan_of, li2018):
     assert {(a, b) for a, b, _ in pairs("c32")} == {("bonnie_with_bytes/docker/own", "bonnie_with_bytes/docker/volume")}
     of_machines = book.parts_of(claims["li2018-c25"])[1]
     assert {contrast.a.metric for contrast in asked(of_machines)} == {"byte_write", "block_write", "block_read"}
-    # Metrics that a claim sets against each other are of other benchmarks.
+    # A claim that compares metrics takes them from different benchmarks.
     bottleneck = asked(book.parts_of(claims["li2018-c31"])[0])
     assert len(bottleneck) == 2 * 12 and {contrast.b.reference for contrast in bottleneck} >= {"stream/bare", "fpu_fft/bare"}
     losses = asked(book.parts_of(claims["li2018-c10"])[1])

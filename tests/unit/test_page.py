@@ -1,4 +1,4 @@
-"""Numbers and sentences as people read them, and what single parts of the pages hold."""
+"""Numbers and sentences for readers, and the content of single parts of the pages."""
 
 import re
 
@@ -96,7 +96,7 @@ def test_effects_of_parts_are_each_of_the_quantity_of_their_part():
         **open_row(metric="m", margin=0.05, expected="lower"),
     }
     shown = [comparison_rows.row(claim, {**found, **one}, {"metrics": {}}, None) for one in compared]
-    # Only a relative difference has a place on a strip.
+    # Only a relative difference can be drawn on a strip.
     assert [(row["effect"], row["strip"] is None) for row in shown] == [("−72 points", True), ("1", True), ("+50 %", False)]
 
 
@@ -201,7 +201,7 @@ def test_what_is_off_the_strip_is_an_arrow_with_its_number_and_no_dot_at_the_end
     assert (low["arrow"], low["beyond"], low["interval"]) == (-1, "−96 %", None)
     near = comparison_rows.strip(compared(1.0, 0.0, 3.0))
     assert near["arrow"] == 0 and near["interval"][0] == 60 and near["at"] == pytest.approx(60 + 55 / 3, abs=0.1)
-    # An interval that goes over an end is drawn to the end.
+    # An interval that goes beyond an end is drawn up to the end.
     over = comparison_rows.strip(compared(5.0, 0.0, 40.0))
     assert over["interval"] == (60, 115) and over["over"] == (False, True) and near["over"] == (False, False)
     assert comparison_rows.strip(compared(NAN, NAN, NAN)) is None
@@ -214,7 +214,7 @@ def test_of_the_other_side_only_what_differs_is_named():
 
 
 def write(folder, path: str, repetition: int, status: str, reason, attempts: list[dict]) -> dict:
-    """A record below a folder, and its row in the table of runs."""
+    """Write a record below a folder, and return its row of the table of runs."""
     raw = f"raw/{path}/{repetition}-{len(attempts) + 1}"
     of_attempts = {"attempts": len(attempts) + 1, "invalid_attempts": attempts}
     found = recorded(raw=raw, repetition=repetition, status=status, reason=reason, **of_attempts)
@@ -248,7 +248,7 @@ def test_each_run_that_did_not_count_or_was_repeated_leads_to_its_record_and_raw
         {"cell": "1/linpack", "runs": [{"repetition": 1, "record": "runs/1/linpack/1.json"}], "raw": "raw/1/linpack"}
     ]
     assert run_list.by_status(runs)[0] == {"status": "valid", "runs": 2, "repeated": 1}
-    # A record that somebody deleted leads nowhere, and the reason stays.
+    # A record that a user deleted has no link, but its reason stays.
     (tmp_path / "runs/3a/linpack/1.json").unlink()
     assert run_list.told(runs, plan, tmp_path / "runs")[2]["record"] is None
 

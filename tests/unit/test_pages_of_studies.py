@@ -1,4 +1,4 @@
-"""Whole pages, from the measurements that are kept in results/reference."""
+"""Whole pages, made from the measurements in results/reference."""
 
 import json
 import re
@@ -34,13 +34,13 @@ IMAGE = {
 
 
 def verdicts_of(study: str) -> list[dict]:
-    """The verdicts of the reference, as a study's claims.json has them."""
+    """Return the verdicts of the reference, as a study's claims.json has them."""
     return findings.of_table(REFERENCE / study / "claims.csv")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A function from a study's name to the sources of its report, in a results folder made from the reference."""
+    """Return a function that makes the sources of a study's report, in a results folder made from the reference."""
     results = tmp_path_factory.mktemp("results")
 
     def make(name: str, host: dict, config: dict) -> report.Sources:
@@ -82,7 +82,7 @@ def made(tmp_path_factory):
 
 
 def write_records(folder: Path, plan: dict) -> None:
-    """The records that the reference's table of runs came from, as far as a report reads them."""
+    """Write the records behind the reference's table of runs, as far as a report reads them."""
     for row in collect.table(folder / "runs.csv", plan["factors"]).to_dict("records"):
         path = cell_paths.of_row(row, plan["factors"])
         said = [] if pd.isna(row["invalid_attempts"]) else str(row["invalid_attempts"]).split("; ")
@@ -106,10 +106,10 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
     words_are_explained_where_they_are_used(page)
     first = page.find_all("h2")[0]
     assert first["id"] == "answer"
-    # Every run that was repeated has its record, and the reason and the raw output of each attempt.
+    # Every repeated run is listed with its record, and with the reason and the raw output of each attempt.
     runs = pd.read_csv(sources.runs)
     repeated = runs[(runs["attempts"] > 1) | (runs["status"] != "valid")]
-    # Where none was, the first table is another one.
+    # If no run was repeated, the first table is another one.
     listed = page.select("table.runs")[0].select("tbody tr") if len(repeated) else []
     rows = {(row.th.get_text(), int(row.td.get_text())): row for row in listed}
     factors = json.loads(sources.plan.read_text())["factors"]
@@ -118,7 +118,7 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
         row = rows[cell_paths.of_row(run, factors), int(run["repetition"])]
         attempts = row.find_all("td")[-1].find_all("div")
         assert len(attempts) == int(float(run["attempts"])) and all(one.a["href"].startswith("raw/") for one in attempts)
-        # One that did more than the machine can has no attempt that was invalid by itself.
+        # A run that did more than the machine can do has no attempt that was invalid on its own.
         own = run["invalid_attempts"]
         said = own.split(": ", 1)[1] if isinstance(own, str) and own else run["reason"]
         assert said[:40] in row.get_text()
@@ -136,9 +136,9 @@ def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tm
     upto = inside[: next(place for place, tag in enumerate(inside) if tag.name == "h2")]
     told = [tag.get_text() if tag.name == "h3" else "table" for tag in upto]
     names = [formats.capital(one["name"]) for one in answers.of(study)]
-    # The processor and creation have a table for each number of instances.
+    # The answers about a program and about creation have a table for each number of instances.
     assert told == [names[0], *3 * ["table"], names[1], *3 * ["table"], names[2], "table", names[3], "table"]
-    # The paper's virtual machines were not emulated, as those beside them are.
+    # The paper's virtual machines were not emulated, unlike those beside them. A note says so.
     tables = {path.stem: path.read_text() for path in sources.tables.glob("table0*.csv")}
     emulated = [name for name, text in sorted(tables.items()) if "vm-emulated" in text]
     noted = [tag.find_previous("h3")["id"] for tag in page.find_all("p") if "say nothing of the speed" in tag.get_text()]
@@ -194,7 +194,7 @@ def test_a_report_says_what_was_planned_and_every_sentence_once(made, small_host
     for one in told:
         sentence = one.get_text().partition(": ")[2]
         assert not any(item.get_text().rstrip().endswith(sentence) for item in page.find_all("li"))
-    # What a text quotes is code.
+    # A text's quotations are shown as code.
     assert "<code>apptainer exec</code>" in text and "`" not in page.find(id="deviations").find_next("ul").get_text()
 
 
@@ -253,7 +253,7 @@ def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_
 
 
 def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
-    # The first and the last: what lies between is not measured.
+    # The first and the last study are measured, and those between are not.
     built = studies.names(studies.STUDIES)
     measured = tuple(dict.fromkeys((built[-1], built[0])))
     for name in measured:
@@ -272,7 +272,7 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
     claims = {claim["id"]: name for name, of_study in book.load_all().items() for claim in of_study}
     assert {section["id"] for section in page.select("section.claim")} == set(claims)
     words_are_explained_where_they_are_used(page)
-    # What was not measured is folded away behind all that was.
+    # Studies that were not measured are folded away, after all measured ones.
     assert [heading["id"] for heading in page.find_all("h2")][-len(measured) - 2 :] == [*measured, "elsewhere", "words"]
     statements_can_be_filtered(page)
     comparisons_are_few_and_readable(page)
@@ -284,7 +284,7 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
 
 @pytest.fixture
 def several(tmp_path, monkeypatch) -> Path:
-    """Results of two starts: the first study was judged by the second one, the last one before it."""
+    """Return results of two starts: the second one judged the first study, and the first one the last study."""
     monkeypatch.chdir(tmp_path)
     there = studies.names(studies.STUDIES)
     for name in (there[0], there[-1]):
@@ -296,7 +296,7 @@ def several(tmp_path, monkeypatch) -> Path:
 
 
 def verdicts_beside(results: Path, own: str, *others: str) -> pd.DataFrame:
-    """The table of verdicts of a start that selects one study, where there are results of others; its page is checked."""
+    """Return the table of verdicts of a start that selects one study and has results of others beside it. Check its page."""
     files = zip(("--verdicts", "--comparisons", "--answers", "--sessions"), verdict_page.FILES, strict=True)
     given = [word for option, name in files for word in (option, str(results / own / name))]
     beside = ["--beside", *(str(results / name) for name in others)]
@@ -353,7 +353,7 @@ def test_what_cannot_be_shown_of_another_study_is_told_with_the_command_that_jud
 
 
 def statements_can_be_filtered(page) -> None:
-    """Every choice has a statement, and every measured statement has what it can be chosen by."""
+    """Check that every choice has a claim, and that every measured claim has the values by which it can be chosen."""
     claims = page.select("section.claim[data-verdict]")
     chosen = {
         select["name"]: [one["value"] for one in select.find_all("option")]
@@ -368,7 +368,7 @@ def statements_can_be_filtered(page) -> None:
 
 
 def comparisons_are_few_and_readable(page) -> None:
-    """Six columns, the contradicted first, no more rows than are shown, and words in the place of names of levels."""
+    """Check for six columns, contradicted ones first, no more rows than allowed, and words instead of names of levels."""
     order = ["contradicted", "inconclusive", "reproduced"]
     for table in page.select("section.claim table"):
         rows = table.tbody.find_all("tr")
@@ -381,21 +381,21 @@ def comparisons_are_few_and_readable(page) -> None:
 
 
 def words_are_explained_where_they_are_used(page) -> None:
-    """The glossary holds what is linked to, once each, and nothing else."""
+    """Check that the glossary explains each linked word once, and nothing else."""
     explained = [term["id"] for term in page.select("dt[id^=word-]")]
     assert explained and sorted(link["href"][1:] for link in page.select("a.word")) == sorted(explained)
     assert "word-cell" in explained and "word-block" in explained
 
 
-# What a text would do to a page that does not escape it: in a text, in an attribute, and as an address.
+# Markup that takes effect in a page that does not escape it: in a text, in an attribute, and as an address.
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
-# Texts that a person or a program may write, by the name of their key.
+# Keys of texts that a person or a program may write.
 OF_STUDY = ("title", "question", "paper_host", "label", "unit", "authors", "venue", "doi")
 OF_CLAIMS = ("statement", "reason", "note", "threshold", "says", "untestable", "section")
 
 
 def spoiled(document: object, keys: tuple[str, ...] | None) -> object:
-    """A document whose texts at these keys, or all of its texts, end with something hostile."""
+    """Return a document whose texts at these keys, or all of its texts, end with hostile markup."""
     if isinstance(document, dict):
         return {
             key: f"{value}{HOSTILE}" if isinstance(value, str) and (keys is None or key in keys) else spoiled(value, keys)
@@ -407,7 +407,7 @@ def spoiled(document: object, keys: tuple[str, ...] | None) -> object:
 
 
 def nothing_hostile_works(text: str, least: int) -> None:
-    """A page shows what is hostile as a text, at least so often, and nothing of it is an element, an attribute or a link."""
+    """Check that a page shows hostile markup as text at least `least` times, and never as an element, attribute or link."""
     page = BeautifulSoup(text, "html.parser")
     assert page.get_text().count(HOSTILE) >= least
     assert not [script for script in page.find_all("script") if "alert" in script.get_text()]

@@ -1,4 +1,4 @@
-"""Whatever part of a study was measured, every table, figure and page can be made of it, and says what it lacks."""
+"""Every table, figure and page can be made from any part of a study's measurements, and says what is missing."""
 
 import contextlib
 import io
@@ -27,21 +27,21 @@ from tests import made_up, pages
 from tests.conftest import built, small
 
 STUDIES = studies.names(studies.STUDIES)
-# What a page shows beside it and the test does not make.
+# Files beside a page that the test does not make.
 NOT_MADE = (".pdf", ".ipynb", ".observations.csv", "raw/", "runs/")
-# One in so many cells, where some were measured.
+# One in this many cells was measured, in the shape `some cells`.
 SOME = 3
-# Of a user who has no other engine.
+# Runtimes that are missing for a user who has Apptainer alone.
 NOT_APPTAINER = tuple(name for name in environments.known() if name not in ("bare", "singularity", "singularity-user"))
 
 
 def number_of(cell: str) -> int:
-    """A number that is the same for a cell in every process."""
+    """Return a number that is the same for a cell in every process."""
     return zlib.crc32(cell.encode())
 
 
 def failed(told: dict) -> dict:
-    """The record of a run that failed."""
+    """Return a record as if its run had failed."""
     left = {key: value for key, value in told.items() if key not in ("bits", "values", "iterations", "jobs", "lost")}
     return {**left, "status": status.FAILED, "reason": "it ended with 1"}
 
@@ -51,7 +51,7 @@ def of_runtime(*names: str) -> made_up.Kept:
 
 
 def of_one_cell(least: int) -> made_up.Kept:
-    """The first cell that is met, and the runs of it from the first to `least`."""
+    """Return a filter that keeps runs 1 to `least` of the first cell that it meets."""
     chosen: list[str] = []
 
     def kept(told: dict) -> dict | None:
@@ -62,7 +62,8 @@ def of_one_cell(least: int) -> made_up.Kept:
 
 
 def of_one_benchmark() -> made_up.Kept:
-    """The records of the benchmark, or of the set of them, that is met first: the others' metrics have no value."""
+    """Return a filter that keeps the records of the first benchmark, or set of benchmarks, that it meets. Metrics of
+    others have no value."""
     chosen: list[object] = []
 
     def kept(told: dict) -> dict | None:
@@ -74,15 +75,15 @@ def of_one_benchmark() -> made_up.Kept:
 
 
 class Shape(NamedTuple):
-    """What was measured of a study: the records that are `kept`, without runtimes that are `off`, in a time that is enough for
-    so many `cells`."""
+    """What was measured of a study: the records that are `kept`, without the runtimes that are `off`. The time is
+    enough for this many `cells`."""
 
     kept: Callable[[], made_up.Kept]
     off: tuple[str, ...] = ()
     cells: int | None = None
 
     def plan(self, study: Study) -> dict:
-        """The plan of a study."""
+        """Return the plan of a study."""
         whole = made_up.plan_of(study, small(), off=self.off)
         if self.cells is None:
             return whole
@@ -97,7 +98,7 @@ SHAPES = {
 }
 # jha2021 has all charts and tables that this study has.
 SECOND = {"jha2018"}
-# Those of which every figure is drawn, and not one of each chart.
+# For these shapes every figure is drawn, and not only one of each chart.
 WHOLE = ("nothing", "Apptainer alone, and little time")
 MORE = {
     "one cell": Shape(lambda: of_one_cell(made_up.BLOCKS)),
@@ -113,14 +114,14 @@ MORE = {
 
 @cache
 def code_of(name: str) -> tuple[str, ...]:
-    """The cells of a notebook that hold code, but for its parameters."""
+    """Return the code cells of a notebook, without its parameters."""
     cells = nbformat.read(sources.NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
     code = [cell.source for cell in cells if cell.cell_type == "code"]
     return tuple(code[1:])
 
 
 def run(name: str, figure: str, results: Path) -> None:
-    """Run a notebook's code here, as a kernel takes a second to start."""
+    """Run a notebook's code in this process, because a kernel takes a second to start."""
     shell = InteractiveShell.instance()
     shell.reset(new_session=False)
     shell.push({"results": str(results), "figure": figure, "output": ""})
@@ -131,8 +132,8 @@ def run(name: str, figure: str, results: Path) -> None:
 
 
 def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list[chart.Drawn]:
-    """All that the workflow makes of the records that are kept, in the working directory; the figures that were drawn: one for
-    each chart, or every one."""
+    """Make all that the workflow makes from the kept records, in the working directory. Return the figures that were
+    drawn: one for each chart, or `every` one."""
     study, folder = built(name), Path("results", name)
     folder.mkdir(parents=True)
     made_up.write(folder, study, plan, kept=kept)
@@ -160,7 +161,7 @@ def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder with the project's configuration, in which pictures are quickly made."""
+    """Return a folder with the project's configuration, in which pictures are made quickly."""
     (tmp_path / "config").symlink_to(paths.PROJECT / "config")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(style, "save", lambda figure, stem: figure.savefig(f"{stem}.png", dpi=30))
@@ -169,7 +170,7 @@ def place(tmp_path, monkeypatch):
 
 
 def check_pages(name: str) -> BeautifulSoup:
-    """The report and the page of verdicts can be read by everyone; the report."""
+    """Check that everyone can read the report and the page of verdicts, and return the report."""
     folder = Path("results", name)
     given = {"verdicts": "together.json", "comparisons": "together.csv", "answers": "answer.csv", "sessions": "sessions.json"}
     words = [word for option, file in given.items() for word in (f"--{option}", str(folder / file))]
@@ -191,7 +192,7 @@ def test_everything_is_made_of_what_was_measured(place, name, shape):
     described = {**SHAPES, **MORE}[shape]
     plan = described.plan(built(name))
     if not plan["cells"]:
-        # The workflow says that no cell is left of the study (plimsoll.workflow.prepare), and makes nothing.
+        # The workflow says that no cell of the study is left (plimsoll.workflow.prepare), and makes nothing.
         return
     for one in make(name, described.kept(), plan, every=shape in WHOLE):
         assert one.caption.endswith(".") and one.alternative

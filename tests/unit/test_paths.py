@@ -1,4 +1,4 @@
-"""Where files of the project and of the configuration are found, in whichever folder the workflow runs."""
+"""Files of the project and of the configuration are found, whatever folder the workflow runs in."""
 
 from pathlib import Path
 
@@ -23,5 +23,5 @@ def test_a_file_that_the_configuration_names_may_be_the_project_s(tmp_path, monk
     Path("config").mkdir()
     Path(named).write_text("")
     assert paths.given(named) == Path(named)
-    # One that is nowhere is called as it was given.
+    # A file that does not exist keeps the name that was given.
     assert paths.given("config/none.yaml") == Path("config/none.yaml")

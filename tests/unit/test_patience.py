@@ -1,4 +1,4 @@
-"""What goes on is said when it begins, while it takes long, and no longer."""
+"""A stage says what it does when it begins and while it takes long, but not afterwards."""
 
 import time
 
@@ -29,7 +29,7 @@ def test_a_stage_that_fails_is_silent_afterwards(capsys):
 def test_each_figure_says_which_of_how_many_it_is(tmp_path):
     patience.note_figures(tmp_path, [("liu2020", "fig05"), ("liu2020", "fig06"), ("jha2021", "fig05")])
     assert patience.place(tmp_path, "liu2020", "fig06") == "1 of 2"
-    # Drawn again after a failure, it is still the same one.
+    # A figure that is drawn again after a failure keeps its place.
     assert patience.place(tmp_path, "liu2020", "fig06") == "1 of 2"
     assert patience.place(tmp_path, "liu2020", "fig05") == "2 of 2"
     assert patience.place(tmp_path, "jha2021", "fig05") == "1 of 1"

@@ -60,7 +60,7 @@ def test_who_may_make_no_cpuset_is_told_which_levels_take_one(make, small_host):
     assert {cell["runtime"] for cell in refused} == {"bare", "singularity", "singularity-instance", "singularity-cgroup"}
     apart = {cell["runtime"] for cell in refused if len({place["cpus"] for place in cell["places"]}) > 1}
     assert apart == {"bare", "singularity", "singularity-instance", "singularity-cgroup"}
-    # Engines confine their containers, and a binding keeps programs that share processors on these.
+    # Engines confine their containers themselves. A binding keeps programs that share processors on them, without a cpuset.
     usual = make(small_host)["cells"]
     more = {cell["path"] for cell in found if cell["reason"]} - {path for path, cell in usual.items() if cell["reason"]}
     assert more == {cell["path"] for cell in refused}
@@ -79,7 +79,7 @@ def test_two_cores_give_every_runtime_and_scheme(make, small_host):
         *(("bare", s) for s in ("E1", "O1")),
         *(("docker-ptrace", s) for s in ("E1", "E2", "O1", "O2")),
     }
-    # Bare metal runs more often, as the square root of the number of deployments that are compared with it.
+    # Runs of bare metal grow with the square root of the number of deployments that are compared with it.
     often = {cell["launch"]: cell["per_block"] for cell in measurable if "per_block" in cell}
     assert often == {
         "uma/exact/E1/bare/any/default/standard/plain": 5,
@@ -105,7 +105,7 @@ def test_cells_whose_events_the_host_does_not_count_are_not_measured_and_the_oth
     measured = {c["section"] for c in cells if c["reason"] is None}
     assert measured == {"dgemm", "fft"}
     assert all(c["events"] == {"context_switches": "context-switches", "cpu_migrations": "cpu-migrations"} for c in cells)
-    # G-FFT's cells of figures 27 and 28 are those of figure 39 too where both have them; one rank alone nobody else wants.
+    # Figures 27 and 28 share cells of G-FFT with figure 39, where both have them. No other figure needs one rank alone.
     assert all(c["reason"] for c in cells if c["scheme"] == "S1" or c["section"] in ("stream", "beff"))
     assert availability.figure(made, liu2020, "fig14") is None
     assert set(availability.metrics(made, liu2020, liu2020["figures"]["fig14"]["metrics"])) == {
@@ -143,7 +143,7 @@ def test_one_rank_alone_has_one_rank_s_part_of_the_problem(make, paper_host):
 def test_the_paper_s_host_gets_16_ranks_in_both_settings(make, paper_host):
     cells = [cell for cell in make(paper_host, "paper")["cells"].values() if "granularity" in cell["experiments"]]
     assert {cell["ranks"] for cell in cells} == {16}
-    # Per setting: 9 schemes of 4 runtimes and 2 baselines, ANY and PIN, 6 sections each.
+    # Per setting: 9 schemes of 4 runtimes and 2 baselines, each with ANY and PIN, and 6 sections.
     assert len(cells) == 2 * (9 * 4 + 2) * 2 * 6
     assert all(cell["reason"] is None for cell in cells)
     assert make(paper_host, "paper")["repetitions"] == 10
@@ -185,7 +185,7 @@ def test_cpusets_are_set_only_where_they_leave_something_out(make, small_host, p
     for cell in make(small_host)["cells"].values():
         if cell["reason"] is None:
             apart = cell["affinity"] in ("cpumem", "cpumempin") and cell["containers"] > 1
-            # Memory alone is bound even where that leaves nothing out, and half of the cores leave the others out.
+            # Memory alone is bound even if that leaves nothing out. Half of the cores leaves the other half out.
             assert cell["restricted"] == (apart or cell["affinity"] == "mem" or cell["mode"] == "halved")
     assert all(cell["restricted"] for cell in make(paper_host)["cells"].values() if cell["reason"] is None)
 
@@ -206,7 +206,7 @@ def test_a_figure_s_runs_are_its_own(make, small_host, liu2020):
     made = make(small_host)
     runs = availability.figure_runs(made, liu2020, "fig09")
     assert {cell.rsplit("/", 1)[1] for cell, _ in runs} == {"randomaccess"}
-    # 18 cells of each affinity, of which bare metal without one runs 5 and 6 times in a block.
+    # Each affinity has 18 cells. Without an affinity, the two cells of bare metal run 5 and 7 times in a block.
     assert len(runs) == ((4 * 4 + 2) * 2 + 4 + 6) * made["repetitions"]
     assert {cell.split("/")[4] for cell, _ in availability.figure_runs(made, liu2020, "fig40")} == {"cpumem"}
     assert availability.figure_runs(made, liu2020, "fig04") == []
@@ -232,7 +232,8 @@ def test_the_paper_s_host_from_its_file_gives_the_paper_s_cells(make, paper_host
         path: cell.get("places") for path, cell in make(paper_host, "paper")["cells"].items()
     }
     affine = [cell for cell in made["cells"].values() if "affinity" in cell["experiments"]]
-    # E2-E5 and O2-O4 in three runtimes and six sections; CPU of E5 and O4 is not defined (for DGEMM, figure 40 defines O4's).
+    # E2-E5 and O2-O4 run in three runtimes and six sections. CPU is not defined for E5 and O4 (figure 40 defines it for
+    # O4 and DGEMM).
     counts = {
         (hardware, level): sum(1 for c in affine if (c["hardware"], c["affinity"], c["reason"]) == (hardware, level, None))
         for hardware in ("numa", "uma")

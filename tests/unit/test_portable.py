@@ -1,4 +1,4 @@
-"""Images in one file: written, taken, and refused when damaged or foreign."""
+"""Images in one file: written, imported, and refused if damaged or foreign."""
 
 import gzip
 import io
@@ -16,7 +16,7 @@ NAME, BASE = "hpcc", "bootstrap"
 
 @pytest.fixture
 def image(tmp_path, monkeypatch) -> dict:
-    """An image in a store of its own, with files that need no building."""
+    """Return an image in a store of its own, with files that need no building."""
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
     monkeypatch.setattr(contents, "files", lambda rootfs, programs: {"bin/a": {"build_id": (rootfs / "bin/a").read_text()}})
     tag = f"plimsoll/{NAME}:{builder.identity(NAME, BASE)}"
@@ -40,11 +40,11 @@ def image(tmp_path, monkeypatch) -> dict:
 
 @pytest.fixture
 def file(image, tmp_path, monkeypatch) -> Path:
-    """A file with the image, and an empty store."""
+    """Return a file with the image. The store is empty afterwards."""
     target = tmp_path / "images.tar.gz"
     portable.write([(NAME, image)], target, lambda text: None)
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "another"))
-    # Whatever root has on this machine.
+    # Images of root on this machine are ignored.
     monkeypatch.setattr(paths, "ROOT_S_IMAGES", tmp_path / "root")
     return target
 
@@ -57,7 +57,7 @@ def test_what_was_written_is_taken_with_the_paths_of_here(file, image, tmp_path)
     assert taken == {**image, "sif": str(folder / "image.sif"), "rootfs": str(folder / "rootfs")}
     assert (folder / "image.sif").read_bytes() == b"sif" * 1000 and (folder / "rootfs/bin/b").readlink() == Path("a")
     assert sorted(path.name for path in folder.iterdir()) == ["image.json", "image.sif", "image.tar", "rootfs"]
-    # Nothing is left beside it, and nothing is taken twice.
+    # Nothing else is left beside the image, and nothing is imported twice.
     assert {path.name for path in paths.image_store().iterdir()} == {folder.name, store.LOCK}
     assert portable.take(file, BASE) == {}
 
@@ -148,14 +148,14 @@ def test_what_is_no_archive_is_refused(tmp_path):
 
 
 def test_two_hosts_with_one_store_take_the_same_image(file, image, tmp_path):
-    """The second finds what the first has put there meanwhile, and leaves it in place."""
+    """The second host finds what the first has put there in the meantime, and leaves it in place."""
     assert portable.take(file, BASE) == {image["tag"]: []}
     folder = store.folder_of(image)
     kept, new = folder.stat().st_ino, tmp_path / "new"
     new.mkdir()
     portable._put(new, folder, image)
     assert folder.stat().st_ino == kept and (folder / "image.sif").exists()
-    # What has another digest is replaced.
+    # An image with another digest is replaced.
     (new / "other").touch()
     portable._put(new, folder, {**image, "id": f"sha256:{'2' * 64}"})
     assert [path.name for path in folder.iterdir()] == ["other"]

@@ -1,4 +1,4 @@
-"""When to measure more: by the width of intervals, and by nothing else."""
+"""More is measured because of the width of intervals, and for no other reason."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.conftest import REFERENCE
 
 
 def found(*rows, n=1_000_000):
-    """Widths that are known to the last digit: from so many differences that there is nothing to be cautious about."""
+    """Return widths that are known to the last digit: there are so many differences that no caution is needed."""
     return pd.DataFrame(rows, columns=["what", "metric", "a", "b", "width"]).assign(
         n=n, degrees=np.asarray(n) - 1, reference_a=None, reference_b=None
     )
@@ -80,7 +80,7 @@ def test_counts_and_ranks_have_no_width():
 
 
 def test_tests_that_compare_no_cells_leave_the_claims_comparisons():
-    """A study of interference: its tests have ratios with intervals, of views and not of two cells."""
+    """Tests of a study of interference have ratios with intervals, but compare views and not two cells."""
     tests = pd.read_csv(REFERENCE / "jha2021/tables/tests.csv")
     assert tests["ratio_low"].notna().any()
     assert precision.widths(compared(), tests)["what"].to_list() == ["c"]
@@ -110,7 +110,7 @@ def test_a_damaged_file_is_refused_by_name(tmp_path):
 
 
 def test_stopping_by_width_does_not_make_differences_out_of_none():
-    """Two thousand experiments without an effect, each gone on with until its interval is narrow enough."""
+    """Two thousand experiments have no effect. Each one continues until its interval is narrow enough."""
     random = np.random.default_rng(11)
     differences = {f"cell {number}": random.normal(0, 0.05, 5) for number in range(2000)}
     going_on = list(differences)

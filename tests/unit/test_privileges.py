@@ -1,4 +1,4 @@
-"""Containers get no more than docs/privileges.yaml says: what is asked of engines, and the table that people read."""
+"""Containers get no more than docs/privileges.yaml says: options of the engines, and the table for readers."""
 
 import ast
 from itertools import pairwise
@@ -12,7 +12,7 @@ from plimsoll.environments.engine import Engine
 from tests.conftest import PROJECT
 from tests.privileges import ENVIRONMENTS, KNOWN, table
 
-# Of an engine: what gives a container more than its default does.
+# Options by which an engine gives a container more than by default.
 HOST_S = [(option, "host") for option in ("--ipc", "--pid", "--uts", "--userns", "--cgroupns")]
 ENGINES = [name for name, one in environments.known().items() if isinstance(one, Engine) and not one.nested]
 
@@ -29,7 +29,7 @@ def test_every_environment_is_in_it():
 def test_an_engine_is_asked_for_nothing_more(name):
     environment, said = environments.find(name), ENVIRONMENTS[name]
     assert [f"CAP_{one}" for one in environment.capabilities] == said["capabilities"].get("added", [])
-    # Podman's limits are asked of the machine.
+    # Podman's options depend on the limits of this machine, so they are not evaluated.
     options = type(environment).__dict__.get("options", ()) if name.startswith("podman") else environment.options
     words = list(options) if isinstance(options, tuple) else []
     shared = {option.lstrip("-").removesuffix("ns") for option, value in pairwise(words) if (option, value) in HOST_S}

@@ -1,4 +1,4 @@
-"""What starts a runtime may be missing: its system is looked at all the same."""
+"""The system of a runtime is looked at even if the programs that start it are missing."""
 
 import pytest
 from plimsoll import environments

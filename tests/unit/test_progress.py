@@ -13,11 +13,11 @@ def result(found="valid", reason=None, earlier=()):
 def test_time_left_is_that_of_the_same_cells():
     queue = ["a/1", "b/1", "a/2", "b/2", "c/1"]
     done = [["a/1", 2.0, 102.0, "valid", 1], ["b/1", 10.0, 112.0, "valid", 1]]
-    # a again 2, b again 10, c not known: the mean 6
+    # a takes 2 s again, and b 10 s. c is not known, so that it counts as the mean of 6 s.
     assert progress.remaining(queue, done) == 18
-    # and half a second between two runs
+    # Half a second passes between two runs.
     assert progress.remaining(queue, [done[0], ["b/1", 10.0, 112.5, "valid", 1]]) == 18 + 3 * 0.5
-    # what had not to be measured takes no time, and says nothing about the others
+    # A run that needed no measuring takes no time, and says nothing about the others.
     assert progress.remaining(queue, [*done, ["a/2", None, 113.0, None, 0]]) == 16
 
 
@@ -43,7 +43,7 @@ def test_no_line_is_wider_than_a_terminal(tmp_path, capsys, runs, found):
         progress.finish(tmp_path, f"{LONG}/{number}", 34.5, result(found, "others used much " * 20))
     lines = capsys.readouterr().err.splitlines()
     assert max(map(len, lines)) <= 80
-    # Of the cell both ends are there: the setting, and the section with the repetition.
+    # Both ends of a cell's path are shown: the setting, and the section with the repetition.
     assert "uma/over/" in lines[0] and lines[0].endswith("randomaccess/0") and "…" in lines[0]
 
 

@@ -1,4 +1,4 @@
-"""What becomes of valid records is said: why they are put aside, which come back, and which are left out."""
+"""Reports about valid records: why they are put aside, which come back, and which are left out."""
 
 import copy
 
@@ -14,7 +14,7 @@ STREAM = "uma/exact/E1/bare/any/default/standard/plain/stream"
 
 @pytest.fixture
 def plans(config, small_host):
-    """The plan of a study with a profile, on a host with these changes."""
+    """Return a function that plans a study with a profile, on a host with these changes."""
 
     def plans(name="liu2020", profile="quick", unavailable=(), **changes):
         host, settings = {**small_host, **changes}, {**config, "profile": profile}
@@ -24,7 +24,7 @@ def plans(config, small_host):
 
 
 def keep(folder, plan, cells=None, aside=False, **changes) -> list[tuple[str, int]]:
-    """Records of the first repetition of a plan's cells that can be measured, or of some of them; their runs."""
+    """Write records of the first repetition of a plan's measurable cells, or of some `cells`. Return their runs."""
     runs = [(path, 1) for path, cell in plan["cells"].items() if not cell["reason"] and (cells is None or path in cells)]
     for path, repetition in runs:
         cell = plan["cells"][path]

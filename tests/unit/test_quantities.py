@@ -11,7 +11,7 @@ BLOCKS, ITERATIONS = 60, 20
 
 
 class Observed:
-    """Two cells, `a` and `b`, with normal values of these means and standard deviations."""
+    """Observations of two cells, `a` and `b`, with normal values of these means and standard deviations."""
 
     metrics = {"rate": {"unit": "MB/s", "better": "higher"}}
     brief = True
@@ -31,7 +31,7 @@ class Observed:
 
 @pytest.mark.parametrize(
     ("quantity", "effect"),
-    # Half of the mean and half of the standard deviation: as variable relative to the mean.
+    # Mean and standard deviation are both half as large, so the variability relative to the mean is the same.
     [("standard deviation", -0.5), ("dispersion", 0.0)],
 )
 def test_a_standard_deviation_is_compared_whatever_the_means(quantity, effect):

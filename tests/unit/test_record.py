@@ -48,7 +48,7 @@ def test_a_record_without_a_key_is_damaged(tmp_path, key):
         ({"status": "vali"}, "there is no status 'vali'"),
         ({"reason": "\ud800"}, "reason: it has a character that cannot be written"),
         ({"each": json.loads("[" * 100 + "]" * 100)}, "it is nested too deeply"),
-        # What becomes the name of a folder, and the address of a link.
+        # These become the name of a folder, and the address of a link.
         ({"fingerprint": "../../x"}, "its fingerprint is none"),
         ({"fingerprint": "x\n"}, "its fingerprint is none"),
         ({"raw": "raw/../../x"}, "its raw output is in no folder of raw/"),
@@ -73,7 +73,7 @@ def test_a_number_that_was_changed_in_the_file_is_seen(tmp_path):
     path.write_text(text.replace(number, number[:-3]))
     with pytest.raises(record.Damaged, match="it was changed since it was written"):
         record.read(path)
-    # An older version has written none: nothing is known of its numbers.
+    # Older versions wrote no checksum, so that nothing is known of their numbers.
     path.write_text(json.dumps(RECORD, indent=1) + "\n")
     assert record.read(path) == RECORD
 
@@ -98,7 +98,7 @@ def test_a_record_that_ends_after_a_part_of_it_is_not_taken_for_a_whole_one(tmp_
     record.keep(path, RECORD)
     text = path.read_text()
     assert record.glance(path)["status"] == "valid"
-    # Each of these ends with the end of something.
+    # Each of these texts ends where an object of the document ends.
     for place in (place for place in range(len(text) - 2) if text[place : place + 2] == "}\n"):
         path.write_text(text[: place + 2])
         assert staleness.look(path) == staleness.Look(True)

@@ -1,4 +1,4 @@
-"""What a command asks for: names for people, and what is left to measure of a request."""
+"""What a command requests: names for readers, and what is left to measure of a request."""
 
 import pytest
 from plimsoll.errors import PlimsollError
@@ -61,13 +61,13 @@ def test_only_what_is_left_to_measure_takes_time(planned, jha2021, tmp_path, mon
     assert after.startswith(f"{target}: 95 runs of 19 cells, of which 94 are left to measure: about ")
     record_of = f"results/jha2021/runs/{cell['path']}/1.json"
     assert requested.summary([record_of], [], studies, plans) == f"{record_of}: 1 run of 1 cell, all of them measured"
-    # For anything but figures, tables and records the plan of the whole study is told.
+    # For all targets but figures, tables and records, the plan of the whole study is summarised.
     assert requested.summary(["results/jha2021/report.html"], [], studies, plans).startswith("jha2021: 700 runs")
     assert requested.summary([], ["jha2021"], studies, plans).startswith("jha2021: 700 runs")
 
 
 def write(path, fingerprint: str, status: str) -> None:
-    """A record, with keys of the same names inside what it holds."""
+    """Write a record that has keys of the same names in its parts too."""
     earlier = tried(status="invalid", fingerprint="earlier")
     cell = {"runtime": "bare", "fingerprint": "inner", "status": "inner"}
     record.write(path, recorded(cell=cell, fingerprint=fingerprint, attempts=2, invalid_attempts=[earlier], status=status))

@@ -1,4 +1,4 @@
-"""A host that runs out of something: each stage ends with a sentence, and never with a traceback."""
+"""A host that runs out of a resource: each stage ends with a sentence, and never with a traceback."""
 
 import argparse
 import errno
@@ -93,8 +93,8 @@ def test_a_place_for_temporary_files_that_is_gone_is_named(tmp_path, monkeypatch
 
 
 def test_a_record_has_its_name_on_the_disk_before_it_counts(tmp_path, monkeypatch):
-    """A power failure leaves none of a name that is in memory alone: its folder, and those that were made for it, are written
-    too."""
+    """A name that is only in memory is lost in a power failure. Therefore the record's folder, and folders made for it,
+    are written to the disk too."""
     written = []
     monkeypatch.setattr(record.os, "fsync", lambda number: written.append(Path(os.readlink(f"/proc/self/fd/{number}"))))
     path = tmp_path / "a/b/1.json"
@@ -115,13 +115,14 @@ def test_a_folder_without_data_of_its_own_is_no_problem(tmp_path, monkeypatch):
     assert (tmp_path / "1.json").is_file()
 
 
-# As a power failure does, without what is still in memory (ext4's EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH).
+# These end a file system as a power failure does, without what is still in memory (ext4's EXT4_IOC_SHUTDOWN,
+# EXT4_GOING_FLAGS_NOLOGFLUSH).
 SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2
 
 
 @pytest.fixture
 def disk(tmp_path):
-    """A small disk with a file system: `place` is where it is, `cut` switches it off and on."""
+    """Yield a small disk with a file system: `place` is its folder, and `cut` switches it off and on."""
     place = tmp_path / "place"
     with disks.mounted(tmp_path / "disk", place, 32 * 2**20) as mount:
 
@@ -144,13 +145,13 @@ def test_a_record_that_was_written_survives_a_power_failure(disk):
     (disk.place / "runs/a/b/2.json").write_text("what nobody had written to the disk")
     disk.cut()
     assert record.read(path) == made
-    # The test can fail: what is in memory alone is gone.
+    # This shows that the test can fail: what was only in memory is gone.
     assert not (disk.place / "runs/a/b/2.json").exists()
 
 
 @pytest.fixture
 def few_processes():
-    """A group in which there may be two processes or threads; the file by which a process enters it."""
+    """Yield the file by which a process enters a cgroup of at most two processes or threads."""
     with few.processes("2") as group:
         yield group / "cgroup.procs"
 

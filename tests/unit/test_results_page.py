@@ -1,4 +1,4 @@
-"""docs/results.md says what the reference measurements say."""
+"""The page docs/results.md agrees with the reference measurements."""
 
 import re
 

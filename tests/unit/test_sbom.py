@@ -1,4 +1,4 @@
-"""What an image holds, as a bill of materials: of images that are made up, in the format of `docker save`."""
+"""Bill of materials of an image, for made-up images in the format of `docker save`."""
 
 import hashlib
 import io
@@ -62,7 +62,7 @@ def packed(files: dict[str, str | bytes], zipped: str = "") -> bytes:
 
 
 class Made:
-    """A file of saved images, and what describes them."""
+    """A file of saved images, with their descriptions."""
 
     def __init__(self, folder, index=()):
         self.path, self.members, self.listed, self.index = folder / "image.tar", {}, [], list(index)
@@ -131,7 +131,7 @@ def test_a_program_of_a_fetched_source_names_the_source_and_its_own_checksum(mad
     (place,) = source["externalReferences"]
     assert place["hashes"][0]["content"] == sbom.built("hpcc")["HPC Challenge"]["sha256"] and place["url"].endswith(".tar.gz")
     assert "patch" in source["pedigree"]["notes"]
-    # What an upper layer takes away is not there.
+    # Files that an upper layer removes are not listed.
     assert not {"/opt/plimsoll/bin/old", "/opt/plimsoll/lib/gone", "/opt/plimsoll/versions.txt"} & found.keys()
 
 
@@ -163,7 +163,7 @@ def test_a_library_that_was_unpacked_from_a_jar_names_it_and_another_one_at_its_
     assert found["OpenBLAS"]["purl"] == "pkg:maven/org.bytedeco/openblas@0.3-1.5"
     (place,) = found["OpenBLAS"]["externalReferences"]
     assert place["url"].endswith(jar) and place["hashes"][0]["content"] == "1" * 64
-    # On another architecture it is Debian's.
+    # On another architecture the library is Debian's.
     assert "OpenBLAS" not in by_name(made.bill(made.add("plimsoll/hpcc:2", DEBIAN, {**OURS, path: "another"})))
 
 
@@ -219,5 +219,5 @@ def test_every_source_that_a_recipe_fetches_is_stated():
         pinned = re.findall(r"^ARG (\w+_SHA256)=[0-9a-f]{64}$", recipe.read_text(), re.MULTILINE)
         stated = contents.stated(recipe.parent.name)["built"]
         assert sorted(pinned) == sorted(given["checksum"] for given in stated.values()), recipe
-        # The recipe holds its downloads against these.
+        # The recipe checks its downloads against these checksums.
         assert all(f"${{{name}}}" in recipe.read_text() and "sha256sum --check" in recipe.read_text() for name in pinned)

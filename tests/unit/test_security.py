@@ -1,4 +1,4 @@
-"""Nothing that a configuration, a record or a benchmark's output says reaches a shell, or a path outside of its folder."""
+"""No text of a configuration, a record or a benchmark's output reaches a shell, or a path outside its folder."""
 
 import ast
 import io
@@ -19,7 +19,7 @@ from tests.conftest import PROJECT, built, host_of
 
 SOURCES = sorted((PROJECT / "scripts/plimsoll").rglob("*.py"))
 SHELLS = {"sh", "bash", "/bin/sh", "/bin/bash"}
-# What a shell, a path, a regular expression or a page would make something else of.
+# Words that have a special meaning for a shell, a path, a regular expression or a page.
 EVIL = (
     *("../x", "a/b", "/etc", ".", "..", "a b", "a;b", "$(id)", "`id`", "a'b", 'a"b', "a\nb", "a\n", "-rf", "", "a|b", "<b>"),
     *("é", "A B"),
@@ -27,7 +27,7 @@ EVIL = (
 
 
 def shell_words(tree: ast.AST):
-    """What follows `sh -c` in each list of words of a module."""
+    """Yield what follows `sh -c` in each list of words of a module."""
     for node in ast.walk(tree):
         words = node.elts if isinstance(node, ast.List | ast.Tuple) else []
         for shell, option, script in zip(words, words[1:], words[2:], strict=False):
@@ -37,7 +37,7 @@ def shell_words(tree: ast.AST):
 
 
 def is_quoted(script: ast.AST) -> bool:
-    """Whether a script is a constant, the name of one, or has nothing put into it but words that `shlex` has quoted."""
+    """Return whether a script is a constant, the name of one, or a text with only words that `shlex` has quoted."""
     if isinstance(script, ast.Constant):
         return True
     if isinstance(script, ast.Name):
@@ -64,21 +64,21 @@ def test_shells_get_constant_scripts():
 
 
 def test_what_is_refused_is_seen():
-    """The test itself can fail."""
+    """Show that the test above can fail."""
     odd = ast.parse('run(["bash", "-c", f"echo {name}"]); run(("sh", "-ec", SCRIPT.format(name))); run(["sh", "-c", name])')
     assert [is_quoted(script) for script in shell_words(odd)] == [False, False, False]
     right = ast.parse('run([*enter, "sh", "-c", LOOKING, port]); run(["bash", "-c", f"{shlex.join(a)} | {shlex.join(b)}"])')
     assert [is_quoted(script) for script in shell_words(right)] == [True, True]
 
 
-# What the lines of the rules have in them: wildcards and parameters that are made of names which the schemas hold to letters,
-# digits and dashes, of digests and of numbers. Anything else is quoted (:q).
+# Lines of the rules have these without quotes: wildcards and parameters made of digests, of numbers and of names. The
+# schemas restrict the names to letters, digits and dashes. Anything else is quoted (:q).
 HARMLESS = {
     *("wildcards.study", "wildcards.figure", "wildcards.table", "wildcards.image"),
     *("params.run", "params.wishes", "params.made_from", "wildcards.number"),
-    # Paths of studies' folders and plans, whose names the schema holds to letters, digits and dashes.
+    # Paths of studies' folders and plans. The schema restricts their names to letters, digits and dashes.
     *("params.plans", "params.beside"),
-    # Put together by shlex.
+    # Joined by shlex.
     "params.command",
 }
 
@@ -93,7 +93,7 @@ def test_the_rules_quote_what_may_be_anything():
 
 
 def refused(folder: Path, name: str, change) -> bool:
-    """Whether a study that was changed so is refused."""
+    """Return whether a study is refused after a change."""
     study = yaml.safe_load((studies.STUDIES / f"{name}.yaml").read_text())
     change(study)
     path = folder / f"{name}.yaml"
@@ -184,7 +184,7 @@ def test_files_of_a_guest_stay_in_the_folder_of_its_node(tmp_path):
         link = tarfile.TarInfo(f"{within}/link")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc"
         archive.addfile(link)
-        # It would be of a terabyte.
+        # This file would take a terabyte.
         sparse = tarfile.TarInfo(f"{within}/sparse")
         sparse.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(2**40), "GNU.sparse.realsize": str(2**40)}
         archive.addfile(sparse)

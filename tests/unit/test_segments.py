@@ -1,4 +1,4 @@
-"""Memory that Open MPI's ranks share, and what a killed one leaves of it."""
+"""Memory that Open MPI's ranks share, and what a killed rank leaves of it."""
 
 import mmap
 import os

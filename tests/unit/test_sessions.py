@@ -1,4 +1,4 @@
-"""Sessions of a study: where they lie, which are put together, and what several of them say."""
+"""Sessions of a study: where they are, which are combined, and what several of them say."""
 
 import json
 import math
@@ -26,7 +26,7 @@ FACTS = {system.HOST: {"kernel": "6.1"}, "docker": {"engine": "28"}}
 
 
 def measure(folder, *, kernel="6.1", image="sha256:1", profile="quick", finished=True):
-    """A results folder in which something was measured."""
+    """Make a results folder in which something was measured."""
     record.write(folder / "runs/a/1.json", recorded(profile=profile, image={"tag": "plimsoll/x:1", "id": image}))
     parts = {**FACTS, system.HOST: {"kernel": kernel}}
     record.write(folder / system.FILE, {"parts": parts, "identities": {}, "seen": SEEN})
@@ -141,14 +141,14 @@ def test_what_is_settled_in_another_arrangement_turns_nothing(of_each, became):
 
 
 def in_arrangements(*each):
-    """A result with these verdicts, one for each arrangement."""
+    """Return a result with these verdicts, one for each arrangement."""
     settled = {verdict for verdict in each if verdict in verdicts.SETTLED}
     whole = settled.pop() if len(settled) == 1 else verdicts.CONDITIONAL
     return {"verdict": whole, "arrangements": {str(number): {"verdict": verdict} for number, verdict in enumerate(each)}}
 
 
 def compared(values, scale="ratio", deviation=0.05, n=6):
-    """The comparisons of a session whose effect, on the scale of the test, is exactly this."""
+    """Return the comparisons of a session whose effects, on the scale of the test, are exactly these `values`."""
     half = stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n)
     back = math.expm1 if scale == "ratio" else float
     rows = [
@@ -189,7 +189,8 @@ def test_what_only_one_session_compared_is_left_out():
 
 
 def test_blocks_of_sessions_that_differ_would_find_what_is_not_there():
-    """Why sessions are not pooled: no effect, and each session has one of its own as large as the noise of its blocks."""
+    """Sessions are not pooled for this reason. There is no effect, but each session has its own, as large as the noise
+    of its blocks."""
     drawn = np.random.default_rng(20261126)
     sessions_of, in_each, wrong = 4, 5, {"blocks": 0, "sessions": 0}
     for _ in range(2000):
@@ -202,7 +203,7 @@ def test_blocks_of_sessions_that_differ_would_find_what_is_not_there():
 
 
 def test_a_session_s_difference_is_that_within_its_blocks(config, small_host):
-    """Not that of all runs of either side: one of them may have far more blocks, which other minutes were in."""
+    """It is not the difference of all runs of both sides: one side may have far more blocks, from other minutes."""
     study = built("plimsoll2026")
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
     a, b = (f"uma/exact/E2/{runtime}/any/default/standard/plain/beff" for runtime in ("docker", "bare"))
@@ -222,7 +223,7 @@ def test_a_session_s_difference_is_that_within_its_blocks(config, small_host):
     sides = [Side("pingpong_bandwidth", cell) for cell in (a, b)]
     row = quantities.find(None).compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert row["effect"] == pytest.approx(math.expm1(-0.2), abs=0.01) and row["shown"].degrees == 2
-    # A count is that of sessions all of whose blocks agree; where one session alone has both sides, nothing is said.
+    # A count is about sessions whose blocks all agree. If only one session has both sides, nothing is said.
     counted = quantities.find("count").compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert counted["n"] == 3 and counted["verdict"] == verdicts.REPRODUCED
     alone = over_sessions.together(study, plan, [tables[0], *(one[one["runtime"] == "bare"] for one in tables[1:])], runs)
@@ -237,7 +238,7 @@ def test_sessions_that_were_judged_one_by_one_have_pocock_s_level_together(numbe
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory):
-    """Three sessions: the reference measurements of plimsoll2026, with the days' effects."""
+    """Return three sessions: the reference measurements of plimsoll2026, each with other noise of 2 %."""
     results = tmp_path_factory.mktemp("results")
     drawn = np.random.default_rng(7)
     for number in (1, 2, 3):
@@ -269,7 +270,7 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     assert told["counts"][ONCE] == 1 and told["counts"][ALIKE] >= 1 and TURNED not in told["counts"]
     assert told["over"]["testable"] >= told["over"]["settled"] > 0
     assert (means["sessions"] == 3).all() and means["next_low"].notna().all() and len(means) > 10
-    # All sessions count together, with a session as the unit; the first finding was made open in the second one.
+    # All sessions count together, and a session is the unit. The first claim was made inconclusive in the second session.
     assert told["over"]["by_session"] and len(compared_together) > 10
     assert {len(result["sessions"]) for result in results} == {3}
     assert results[0]["sessions"][1] == verdicts.INCONCLUSIVE
@@ -298,7 +299,7 @@ def test_two_sessions_are_judged_by_all_blocks_of_both(three, config, small_host
 
 
 def test_blocks_of_two_sessions_of_one_effect_find_what_is_not_there_as_seldom_as_is_said():
-    """Pooled blocks are about the sessions that there are: where the effect in these is the same, 5 % are wrong."""
+    """Pooled blocks say something about the measured sessions only. If the effect in these is the same, 5 % are wrong."""
     drawn, wrong = np.random.default_rng(20261128), 0
     for _ in range(2000):
         wrong += blocks.p_difference(drawn.normal(size=(2, 5)).ravel()) < 0.05
@@ -307,7 +308,7 @@ def test_blocks_of_two_sessions_of_one_effect_find_what_is_not_there_as_seldom_a
 
 
 def boot(session, first, last):
-    """Note after which boot a session began, unless it begins by itself, and after which one its last runs were."""
+    """Save the boot after which a session began (none if `first` is empty), and the boot of its last runs."""
     if first:
         (session.folder / sessions.FILE).write_text(json.dumps({"number": session.number, "boot": first}))
     noted = json.loads((session.folder / system.FILE).read_text())
@@ -324,7 +325,7 @@ def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots
     first, second, newest = sessions.of(three, "plimsoll2026")
     boot(first, "", boots[0])
     boot(second, boots[1], boots[1])
-    # It began after one boot and ended after another: nothing is said.
+    # If a session began after one boot and ended after another, nothing is said.
     boot(newest, "a" if boots[2] == "c" else boots[2], boots[2])
     told = claims_sessions.summary(study, plan, three).told
     sentence = pages_sessions.shown(told)["sentence"]

@@ -1,4 +1,4 @@
-"""What set-up finds on a machine, however that was installed."""
+"""What set-up finds on a machine, however it was installed."""
 
 import hashlib
 import json
@@ -16,13 +16,14 @@ from plimsoll.errors import Outage, Unavailable
 from tests.project import PROJECT
 
 NEEDS = f'. {PROJECT}/scripts/setup/common.sh; is_root() {{ return 1; }}; need_packages "A runtime" "$@"; echo satisfied'
-# Everywhere, and used by common.sh itself.
+# Tools that every machine has, and that common.sh itself uses.
 TOOLS = ("bash", "dirname", "grep", "id")
 
 
 @pytest.fixture
 def needs(tmp_path):
-    """A function that asks for packages, as a user of a machine with some programs and no package manager of Debian's."""
+    """Return a function that requests packages as a user. The machine has some programs, and no package manager of
+    Debian's."""
 
     def needs(programs: tuple[str, ...], *packages: str) -> tuple[int, str]:
         for name in programs:
@@ -57,7 +58,7 @@ def test_a_folder_that_python_s_tools_do_not_take_is_named_at_once(tmp_path, nam
     folder = tmp_path / name
     shutil.copytree(PROJECT / "scripts/setup", folder / "scripts/setup")
     shutil.copy(PROJECT / "pyproject.toml", folder)
-    # As if the environment were made: nothing else is to be done then.
+    # The Python environment is there, so that nothing else is to be done.
     (folder / ".venv/bin").mkdir(parents=True)
     (folder / ".venv/bin/snakemake").touch(0o755)
     (folder / "requirements.lock").touch()
@@ -107,7 +108,7 @@ def test_an_engine_without_what_starts_containers_does_not_answer(tmp_path, monk
     engine = environments.find("docker")
     with pytest.raises(Outage, match="the Docker engine does not answer .its containerd does not answer.: end it if it hangs"):
         engine.refuse_silent()
-    # It would be another system with it.
+    # Without containerd's version, the system would look like another one.
     with pytest.raises(Unavailable, match="its containerd does not answer"):
         engine.versions()
     for program in ("dockerd", "systemctl"):
@@ -130,8 +131,8 @@ def test_the_words_that_a_killed_shim_has_left_go_and_those_of_others_stay(tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["others", "runc-process2"]
 
 
-# In the place of uv: it notes what it is asked, and makes what looks like an environment. Where a file says so it takes whoever
-# called it away while it installs.
+# A replacement for uv that notes its arguments, and makes what looks like an environment. If the file `killed` exists,
+# it kills its caller while it installs.
 UV = """#!/bin/sh
 echo "$1 $2" >>said
 sleep 0.2
@@ -146,7 +147,7 @@ esac
 
 @pytest.fixture
 def environment(tmp_path, monkeypatch):
-    """A function that starts set-up's step for the Python environment, in a project with a uv of its own."""
+    """Return a function that starts set-up's step for the Python environment, in a project with a replacement for uv."""
     shutil.copytree(PROJECT / "scripts/setup", tmp_path / "scripts/setup")
     for name in ("requirements.lock", "pyproject.toml"):
         shutil.copy(PROJECT / name, tmp_path)
@@ -157,7 +158,7 @@ def environment(tmp_path, monkeypatch):
 
 
 def made(folder) -> int:
-    """How often an environment was made from scratch."""
+    """Return how often an environment was made from scratch."""
     return (folder / "said").read_text().splitlines().count("venv -q")
 
 
@@ -171,11 +172,11 @@ def test_an_environment_that_is_half_installed_is_made_again(environment, tmp_pa
     (tmp_path / "killed").touch()
     assert environment().wait(60) == -signal.SIGKILL and not (tmp_path / ".venv/bin/snakemake").exists()
     assert environment().wait(60) == 0 and made(tmp_path) == 2
-    # A whole one is kept.
+    # A complete environment is kept.
     assert environment().wait(60) == 0 and made(tmp_path) == 2
 
 
-# In the place of Debian's package manager: it has nothing, or waits for ever.
+# A replacement for Debian's package manager: it has no package, and waits first while the file `waits` exists.
 APT = """#!/bin/sh
 if [ -e waits ] && [ -e "$PLIMSOLL_POLICY" ]; then touch installs; while [ -e waits ]; do sleep 0.02; done; fi
 exit 100
@@ -184,7 +185,7 @@ exit 100
 
 @pytest.fixture
 def for_tests(tmp_path, monkeypatch):
-    """A function that starts set-up's step for the tests, on a machine without Slurm's daemons."""
+    """Return a function that starts set-up's step for the tests, on a machine without Slurm's daemons."""
     if os.geteuid():
         pytest.skip("it installs packages, which takes root")
     shutil.copytree(PROJECT / "scripts/setup", tmp_path / "scripts/setup")
@@ -201,7 +202,7 @@ def for_tests(tmp_path, monkeypatch):
 
 
 def installing(for_tests, folder) -> subprocess.Popen:
-    """A set-up that is about to install daemons, and goes on when there is no file `waits` any more."""
+    """Return a set-up process that is about to install daemons, and waits until the file `waits` is removed."""
     (folder / "waits").touch()
     process, end = for_tests(), time.monotonic() + 30
     while not (folder / "installs").exists():

@@ -1,4 +1,4 @@
-"""Files in folders into which what is measured writes too: nothing that it has put there is followed or waited for."""
+"""Files in folders into which measured programs write too: nothing that they put there is followed or waited for."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ from plimsoll.workloads.base import InvalidOutput
 
 @pytest.fixture
 def outside(tmp_path):
-    """A file that is nobody's but the host's."""
+    """Return a file of the host that no run may touch."""
     (folder := tmp_path / "outside").mkdir()
     (folder / "file").write_text("the host's\n")
     return folder / "file"
@@ -56,7 +56,7 @@ def test_a_folder_that_has_the_name_is_refused(tmp_path, outside):
 
 
 def a_device(path):
-    """One that is always there, and says nothing."""
+    """Make a null device, which always exists and from which nothing can be read."""
     try:
         os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
     except PermissionError:
@@ -108,7 +108,7 @@ def test_only_long_files_of_the_run_s_folder_are_cut(tmp_path, outside):
 
 @pytest.fixture
 def deep(tmp_path):
-    """A folder in which others are nested more deeply than a path can say."""
+    """Yield a folder that contains others, nested more deeply than a path can say."""
     (folder := tmp_path / "deep").mkdir()
     words = "for each in range(3000):\n    os.mkdir('folder')\n    os.chdir('folder')\nopen('file', 'w').write('x' * 100)"
     subprocess.run([sys.executable, "-c", f"import os\n{words}"], cwd=folder, check=True)

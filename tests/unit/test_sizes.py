@@ -21,13 +21,14 @@ CACHES = {"l3": 256 * 2**20}
 
 
 def host(gib: float, nodes: int = 1) -> dict:
-    """A host of two cores with so much memory."""
+    """Return a host of two cores with this memory (GiB)."""
     return {**host_of(1, 2, memory=round(gib * GIB), **CACHES), "events": {}}
 
 
 @pytest.fixture
 def plan_of(config, tmp_path):
-    """The plan of a study on a host with what `results` has noted, which then notes what the plan follows from."""
+    """Return a function that plans a study on a host, with what was saved for the study. It then saves what the sizes
+    follow from."""
 
     def plan_of(on, name="liu2020", profile="quick", write=True):
         study = built(name)
@@ -52,7 +53,7 @@ def largest(plan) -> int:
 def test_a_plan_does_not_change_because_memory_does(plan_of, name):
     first = plan_of(host(23.49), name)
     for gib in (23.51, 47, 23.49, 22):
-        # Where more cells can be measured than before the plan has them, and the others are what they were.
+        # With more memory the plan may have more measurable cells, but the others do not change.
         assert fingerprints(plan_of(host(gib), name)) == fingerprints(first)
     assert record.fingerprint(plan_of(host(23.51), name)) == record.fingerprint(first)
 
@@ -61,7 +62,7 @@ def test_sizes_are_kept_while_they_fit_and_follow_the_memory_when_they_do_not(pl
     first = plan_of(host(4))
     assert largest(first) == int((0.3 * 4 * GIB / 8) ** 0.5)
     assert plan_of.said == [] and unlike(first["sizes"], Sizes) == set()
-    # 30 % of 4 GiB are 80 % of 1.5.
+    # The sizes still fit: 30 % of 4 GiB is 80 % of 1.5 GiB.
     assert plan_of(host(1.5))["cells"] == first["cells"] and plan_of.said == []
     small = plan_of(host(1))
     assert largest(small) == int((0.3 * GIB / 8) ** 0.5)
@@ -69,7 +70,7 @@ def test_sizes_are_kept_while_they_fit_and_follow_the_memory_when_they_do_not(pl
         "liu2020: problem sizes are decided again, as they no longer fit: the smallest memory node has 1.0 GiB, and had "
         "4.0 GiB when they were decided."
     ]
-    # And these are then kept.
+    # The new sizes are then kept.
     assert plan_of(host(4))["cells"] == small["cells"]
 
 
@@ -95,7 +96,8 @@ def test_a_changed_profile_takes_effect(plan_of, monkeypatch):
 
 
 def _without_sizes(tmp_path, name, memory: int) -> None:
-    """Have a plan say what an earlier version wrote: the memory is part of the host, and what sizes follow from is nowhere."""
+    """Rewrite a plan as an earlier version wrote it: the memory is part of the host, and what sizes follow from is
+    missing."""
     path = tmp_path / name / "plan.json"
     plan = json.loads(path.read_text())
     design = designs.find(plan["design"])
@@ -115,7 +117,7 @@ def test_what_an_earlier_version_has_measured_is_not_measured_again(plan_of, tmp
     earlier = fingerprints(json.loads((tmp_path / name / "plan.json").read_text()))
     for gib in (4, 9, 3.4, 3.6):
         assert fingerprints(plan_of(host(gib), name)) == earlier
-    # Also when a user deletes the file, the host is the same.
+    # The host is also the same after a user has deleted the file.
     (tmp_path / name / sizes.FILE).unlink()
     assert plan_of(host(4), name)["sizes"]["host"][-1] == 4
 
@@ -132,7 +134,7 @@ def test_a_host_is_the_same_with_more_memory_and_with_memory_nodes_without_proce
     more = host(23.49)
     more["nodes"].append({"node": 1, "cpus": [], "distances": [], "memory_bytes": GIB})
     assert topology.identity(more) == one != topology.identity(host_of(2, 1))
-    # Earlier versions noted all nodes, and the memory.
+    # Earlier versions saved the number of all memory nodes, and the memory.
     for noted in (one, [*one[:-1], 2, 24]):
         assert topology.is_identity(noted, more)
     for noted in ([*one[:-1], 2], [*one[:-1], 3, 24], ["another", *one[1:]], []):
@@ -164,7 +166,7 @@ def test_a_session_has_the_sizes_of_the_one_before_it(plan_of, tmp_path, monkeyp
     known = {"parts": sizes.system.now([]), "identities": {}, "seen": {"boot": "", "settings": {}, "programs": {}}}
     (aside / "system.json").write_text(json.dumps(known))
     assert plan_of(host(8))["cells"] == first["cells"]
-    # On another system they are decided for it.
+    # On another system its own memory decides.
     (tmp_path / "liu2020/sizes.json").unlink()
     (tmp_path / "liu2020/plan.json").unlink()
     known["parts"]["this host"]["kernel"] = "another"

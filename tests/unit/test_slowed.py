@@ -1,4 +1,4 @@
-"""What keeps processors from a run, and memory that is on a disk: both disturb it, and records say so."""
+"""Quotas and heat that keep processors from a run, and memory on a disk: both disturb a run, and records say so."""
 
 import contextlib
 import os
@@ -14,14 +14,14 @@ from tests import disks
 from tests.unit.test_noise import BURN, snapshot
 
 GROUP = "plimsoll-test-slowed"
-# Of a made-up machine.
+# Number of processors of a made-up machine.
 PROCESSORS = 2
 GOES_THROUGH = "m = bytearray(24 << 20)\nfor turn in range(2):\n    for at in range(0, len(m), 4096): m[at] = turn"
 
 
 @contextlib.contextmanager
 def limited(controller: str, files: dict[str, str]):
-    """A group of version 1 with limits; the file by which a process enters it."""
+    """Yield the folder of a cgroup of version 1 with limits."""
     mounted = cgroup.mounts()
     if os.geteuid() or controller not in mounted:
         pytest.skip(f"this needs root and version 1's controller {controller}")
@@ -37,21 +37,22 @@ def limited(controller: str, files: dict[str, str]):
 
 
 def disturbed(before: noise.Snapshot, after: noise.Snapshot) -> str | None:
-    """The reason, if what is between two moments disturbs at the quick profile's thresholds."""
+    """Return why the time between two snapshots disturbs at the quick profile's thresholds; None if it does not."""
     found = noise.neighbours([(before, after)], PROCESSORS, 0.03, 0.15, apart=False)
     return noise.disturbed(found)["reason"] if found["disturbed"] else None
 
 
 def kept(before: noise.Snapshot, after: noise.Snapshot) -> float:
-    """Seconds, as records keep them: of more digits the sentence's two may be others."""
+    """Return the seconds that processors were kept from a run, rounded as in records. Otherwise the message's two
+    digits may differ."""
     return round(sum(noise._kept_from([(before, after)]).values()), 3)
 
 
 def test_a_quota_above_a_container_s_group_is_seen():
     machine = noise.Machine()
-    # So small that it bites where others leave this program a part of a processor only.
+    # The quota is so small that it takes effect even if other programs leave this one only a part of a processor.
     with limited("cpu", {"cpu.cfs_period_us": "20000", "cpu.cfs_quota_us": "2000"}) as group:
-        # The container's own group has none.
+        # The container's own group has no quota.
         (group / "c0").mkdir()
         process = subprocess.Popen(["sh", "-c", f"echo $$ >{group}/c0/cgroup.procs && exec {BURN[0]} -c '{BURN[2]}'"])
         try:
@@ -63,7 +64,7 @@ def test_a_quota_above_a_container_s_group_is_seen():
             process.wait()
         assert 0.2 < (seconds := kept(before, after)) < 1.2 * (after.when - before.when)
         assert f"a quota of {group} kept processors from the run for {seconds:.2f} s" in disturbed(before, after)
-        # What is kept from others is nothing to this one.
+        # What is kept from others does not matter to this process.
         assert str(group) in after.throttled and str(group) not in noise.snapshot(machine, None, [], ()).throttled
 
 
@@ -92,7 +93,7 @@ def burn(seconds: float) -> None:
     [("cpu", "nr_throttled 3\nthrottled_time 500000000\n", 0.5), ("unified", "usage_usec 7\nthrottled_usec 250000\n", 0.25)],
 )
 def test_the_quota_of_a_container_around_the_workflow_is_its_root_s(tmp_path, monkeypatch, file, told, seconds):
-    """There the workflow's own group is the root of what it sees."""
+    """In such a container, the workflow sees its own group as the root."""
     (tmp_path / "cpu.stat").write_text(told)
     monkeypatch.setattr(slowed, "PROCESSORS", tmp_path)
     monkeypatch.setattr(cgroup, "of_process", lambda *_: tmp_path)
@@ -121,7 +122,7 @@ def test_processors_that_tell_nothing_of_heat_are_cool(tmp_path, monkeypatch):
     ("processors", "own", "took", "seen"),
     [
         (2, 1.0, 0.1, False),  # too short
-        (2, 30.0, 0.5, False),  # too small a part of what the run has used
+        (2, 30.0, 0.5, False),  # too small a share of what the run used
         (2, 1.0, 0.5, True),
         (256, 1.0, 0.5, True),  # one rank on a large machine
     ],
@@ -152,7 +153,7 @@ def test_what_is_swapped_disturbs(seconds, megabytes, seen):
 
 @pytest.fixture
 def swap(tmp_path):
-    """Swap space of 64 MB, on a disk."""
+    """Provide swap space of 64 MiB, on a disk."""
     if os.geteuid() or not shutil.which("mkswap"):
         pytest.skip("swap space of its own needs root and mkswap")
     with contextlib.ExitStack() as stack:

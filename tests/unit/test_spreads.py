@@ -1,4 +1,4 @@
-"""What the spreads of many comparisons lend to one of few blocks."""
+"""What the spreads of many comparisons lend to one comparison of few blocks."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy import stats
 
 
 def drawn(d0: float, s0: float, number: int = 4000, degrees: int = 3) -> np.ndarray:
-    """Variances of comparisons whose true ones are s0^2 d0 / chi2(d0)."""
+    """Return variances of comparisons whose true variances are s0^2 d0 / chi2(d0)."""
     random = np.random.default_rng(5)
     true = s0**2 * d0 / random.chisquare(d0, number)
     return true * random.chisquare(degrees, number) / degrees
@@ -17,7 +17,7 @@ def drawn(d0: float, s0: float, number: int = 4000, degrees: int = 3) -> np.ndar
 @pytest.mark.parametrize(("d0", "s0"), [(4.0, 0.2), (12.0, 0.03), (1.5, 1.0)])
 def test_what_comparisons_have_in_common_is_found(d0, s0):
     found = spreads.fitted(drawn(d0, s0), [3] * 4000)
-    # From the upper end of how much they differ.
+    # d0 is taken from the upper end of how much the variances differ.
     assert 0.65 * d0 < found.degrees < 1.1 * d0
     assert found.deviation == pytest.approx(s0, rel=0.06)
 
@@ -25,13 +25,13 @@ def test_what_comparisons_have_in_common_is_found(d0, s0):
 def test_what_is_alike_lends_all_that_it_knows():
     found = spreads.fitted(drawn(1e9, 0.2), [3] * 4000)
     assert found.degrees > 40 and found.deviation == pytest.approx(0.2, rel=0.03)
-    # Of few it is not known that they are alike.
+    # Few variances do not show that they are alike.
     assert spreads.fitted(drawn(1e9, 0.2, 12), [3] * 12).degrees < 20
 
 
 def test_few_lend_nothing():
     assert spreads.fitted([0.1] * (spreads.ENOUGH - 1), [3] * (spreads.ENOUGH - 1)) == UNKNOWN
-    # Nor do those of which nothing varies.
+    # Comparisons in which nothing varies do not count.
     assert spreads.fitted([0.1] * (spreads.ENOUGH - 1) + [0.0], [3] * spreads.ENOUGH) == UNKNOWN
     assert UNKNOWN.with_own(0.3, 4) == Spread(0.3, 4)
     assert spreads.lent([Spread(0.1, 3)] * (spreads.ENOUGH - 1)) == NOTHING
@@ -43,11 +43,11 @@ def test_a_spread_is_between_its_own_and_what_others_lend():
 
 
 def test_what_differs_too_much_lends_no_prior():
-    """A comparison that is always noisier than the others would be taken for one of them."""
+    """A comparison that is always noisier than the others would be mistaken for one of them."""
     alike, unlike = (spreads.lent([Spread(float(one) ** 0.5, 3) for one in drawn(d0, 0.2, 200)]) for d0 in (1e9, 3.0))
     assert alike.prior.degrees >= spreads.ALIKE and unlike.prior == UNKNOWN
     assert alike.pooled == Spread(pytest.approx(0.2, rel=0.06), spreads.MOST)
-    # What is adjusted for many is held against the mean of all.
+    # Evidence that is adjusted for many comparisons uses the mean of all variances.
     assert unlike.pooled.deviation == pytest.approx(np.sqrt(drawn(3.0, 0.2, 200).mean()))
 
 
@@ -82,7 +82,7 @@ def test_a_comparison_of_few_blocks_takes_what_others_lend():
     assert lent["p"] == pytest.approx(2 * stats.t.sf(differences.mean() / error, 15))
     assert lent["shown"].above(0) == pytest.approx(lent["p"] / 2)
     assert lent["detectable"] == pytest.approx((stats.t.ppf(0.975, 15) + stats.t.ppf(0.8, 15)) * error)
-    # Where others are not alike nothing is lent.
+    # If the others are not alike, nothing is lent.
     unlike = blocks.about_zero(differences, 0.05, lent=of(UNKNOWN))
     assert {name: value for name, value in unlike.items() if name != "shown"} == {
         name: value for name, value in own.items() if name != "shown"
@@ -91,12 +91,12 @@ def test_a_comparison_of_few_blocks_takes_what_others_lend():
 
 
 def test_beside_many_others_blocks_that_are_alike_by_chance_show_nothing():
-    """Four runs in the slow one of two modes, and four in the fast one."""
+    """Four runs are in the slow one of two modes, and four in the fast one."""
     differences = np.log(3) + np.array([0.010, 0.011, 0.012, 0.011])
     shown = blocks.about_zero(differences, 0.05, lent=of(UNKNOWN, Spread(0.7, 100)))["shown"]
     assert shown.above(0) < 1e-6 and 1e-3 < shown.strictly.above(0) < 2e-3
     assert shown.turned().strictly.below(0) == shown.strictly.above(0) and shown.strictly.below(0) > 0.99
-    # Its own spread counts where it is the larger one.
+    # A comparison's own spread counts if it is larger.
     alone = blocks.about_zero(differences, 0.05, lent=of(UNKNOWN, Spread(1e-6, 100)))["shown"]
     assert alone.strictly.above(0) == alone.above(0)
     assert blocks.about_zero(differences, 0.05)["shown"].strictly.above(0) == alone.above(0)
@@ -114,7 +114,7 @@ def test_what_has_a_spread_of_its_own_takes_nothing():
 
 @pytest.mark.parametrize("factor", [1.0, 3.0])
 def test_error_rates_are_nominal_whether_spreads_differ_or_not(factor):
-    """Nothing is true of 64 comparisons of four blocks in each of 60 studies."""
+    """There is no effect in 60 studies, each with 64 comparisons of four blocks."""
     random = np.random.default_rng(10)
     wrong = []
     for _ in range(60):

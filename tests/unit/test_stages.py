@@ -1,4 +1,4 @@
-"""Two stages keep the error rates of one: the blocks of the second follow from noise that is pooled, and from no difference."""
+"""Two stages keep the error rates of one: the blocks of the second follow from pooled noise, and never from a difference."""
 
 from dataclasses import replace
 
@@ -14,18 +14,19 @@ from tests.bench.calibration.stages import real, rules, staged
 from tests.bench.calibration.stages.staged import Time
 
 HIGHER = World("one comparison", "no effect", (0.0, 0.0), (claim("higher", [0], [1]),), 0)
-# That side a is higher: half of alpha, as that is two-sided. The other way takes more than what counts as alike, and is never
-# found of nothing.
+# Nominal rate of the claim that side a is higher: half of alpha, which is two-sided. A contradiction needs more than
+# what counts as alike, which is never found without an effect.
 NOMINAL = 0.025
 
 
 def interval(number: int) -> tuple[float, float]:
-    """Where a nominal rate of so many verdicts lies in all but one of a thousand cases."""
+    """Return the interval that holds the rate of `number` verdicts, at the nominal rate, in all but one of a thousand
+    cases."""
     return tuple(end / number for end in stats.binom.interval(0.999, number, NOMINAL))
 
 
 def wrong(world: World, drawn, time: Time) -> tuple[float, int]:
-    """(share of settled verdicts, number of verdicts) of a claim about nothing."""
+    """Return (share of decided verdicts, number of verdicts) of a claim where nothing differs."""
     found = []
     for values in drawn:
         studied = staged.several(replace(world, blocks=values.shape[1]), len(values) // len(world.levels))
@@ -40,7 +41,7 @@ def simulated(draws: int):
 
 
 def halves_of_runs(draws: int):
-    """Iterations of the reference of jha2021 under two labels."""
+    """Yield experiments from iterations of the reference of jha2021 under two labels."""
     table = pd.read_csv(halves.OBSERVATIONS, dtype={"case": str})
     random = np.random.default_rng(18)
     for metric in ("tcp_rr_throughput", "tcp_stream_throughput"):
@@ -82,7 +83,7 @@ def test_labels_swap_whole_blocks_and_stay_in_them():
         for comparison in range(4):
             sides = experiment[[comparison, comparison + 4], :, 0]
             assert (np.abs(sides[0] - sides[1]) == 5).all()
-        # Alike for all comparisons of a claim.
+        # The labels are swapped alike for all comparisons of a claim.
         swapped = experiment[:4, :, 0] > experiment[4:, :, 0]
         assert (swapped == swapped[0]).all()
 

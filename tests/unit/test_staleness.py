@@ -1,4 +1,4 @@
-"""Which runs are measured: for the first time, again, or not."""
+"""Which runs are measured: for the first time, again, or not at all."""
 
 import os
 
@@ -22,7 +22,7 @@ def target(tmp_path):
 
 
 def asked(target, fingerprint="new", starts=3):
-    """(whether it is measured, what Snakemake is told) with what lies there now."""
+    """Return (whether a run is measured, text that Snakemake compares), with what the target holds now."""
     seen = staleness.look(target)
     return staleness.to_measure(seen, fingerprint, starts), staleness.asked_for(seen, fingerprint, starts)
 
@@ -43,7 +43,7 @@ def test_a_run_that_does_not_count_is_tried_by_so_many_starts_and_no_more(target
     for start in range(1, 4):
         record.write(target, old_record(found=found, **({"starts": start} if start > 1 else {})))
         again, told = asked(target)
-        # Snakemake runs the job again if it is told something else than when it ran it last.
+        # Snakemake runs the job again if this text differs from the one of its last run.
         assert again == (told != noted) == (start < 3)
         noted = told
 
@@ -82,7 +82,7 @@ def test_a_damaged_record_stays_until_it_is_deleted(target):
 def test_a_record_of_the_plan_is_kept(tmp_path, target, monkeypatch):
     record.write(target, old_record())
     plan = {"study": "s", "limits": {"starts": 2}, "cells": {PATH: CELL}, "design": "splitting"}
-    # The plan has only what is asked here.
+    # The plan has only the keys that this test needs.
     monkeypatch.setattr(planned, "of_run", lambda *_: plan)
     monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
     kept = measure.measure(tmp_path / "plan.json", PATH, 1, target, tmp_path / "image.json")

@@ -9,11 +9,11 @@ from tests.conftest import DATA
 
 
 def ranks_with(u: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two samples of ten whose Mann-Whitney statistic is u, far from normal, without ties."""
+    """Return two samples of ten whose Mann-Whitney statistic is u. They are far from normal, and have no ties."""
     above, left = divmod(u, 10)
     places = [float(n) for n in range(10 - above - (left > 0))]
     if left:
-        # One value of a above `left` values of b, which are numbered from 100 on.
+        # One value of a lies above `left` values of b, which are numbered from 100 on.
         places.append(100 + left - 0.5)
     places += [200.0 + n for n in range(above)]
     return np.exp(np.array(places) / 10), np.exp((100 + np.arange(10.0)) / 10)
@@ -23,7 +23,7 @@ def ranks_with(u: int) -> tuple[np.ndarray, np.ndarray]:
 def test_mann_whitney_gives_the_known_p_of_10_against_10(u):
     known = pd.read_csv(DATA / "mannwhitney_10_vs_10.csv").set_index("u").loc[u]
     a, b = ranks_with(u)
-    # The largest value far out, in the sample that holds it: no rank changes, and that sample is not normal.
+    # The largest value is moved far out: no rank changes, and its sample is not normal.
     (a if a.max() > b.max() else b)[-1] *= 1e6
     assert stats.mannwhitneyu(a, b).statistic == u
     result = paper_tests.compare(a, b)
@@ -159,7 +159,7 @@ def test_holm_adjusts_over_the_comparisons_of_a_kind(normal):
     table = tests.of_cells(observations(cells), "bare", 0.05, {})
     small, large = sorted(table["p"])
     assert sorted(table["p_holm"]) == pytest.approx(sorted([min(1, 2 * small), max(2 * small, large)]))
-    # Between the raw p and the adjusted one.
+    # This level is between the raw p and the adjusted one.
     strict = tests.of_cells(observations(cells), "bare", 1.5 * small, {})
     assert not strict["significant"].any() and strict["p"].min() < 1.5 * small
 
@@ -202,7 +202,7 @@ def test_runs_at_their_limit_rank_last_and_give_no_interval():
     result = paper_tests.compare_censored(slow, fast, at_limit, np.zeros(5, bool))
     assert result["test"].startswith("Mann-Whitney") and result["p"] == pytest.approx(0.0097, abs=5e-5)
     assert result["censored_a"] == 4 and np.isnan(result["ratio_low"]) and result["ratio_of_means"] > 9
-    # Which of the tied came close to the limit does not matter.
+    # It does not matter which of the tied runs was close to the limit.
     other = paper_tests.compare_censored(slow[[0, 4, 3, 2, 1]], fast, at_limit, np.zeros(5, bool))
     assert other["p"] == result["p"]
 

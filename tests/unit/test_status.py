@@ -1,4 +1,4 @@
-"""The statuses stand in one place in the code, and the documentation has the same list."""
+"""The code defines the statuses in one place, and the documentation has the same list."""
 
 import re
 
@@ -22,7 +22,7 @@ def test_no_status_counts_and_is_tried_again():
 
 
 def test_the_code_names_a_status_by_its_constant():
-    """A status that is misspelt in a string would never be found."""
+    """A misspelt status in a string would never be noticed."""
     words = "|".join(status.NAMES)
     pattern = re.compile(rf"""(?:["']status["']\]?\s*(?:==|!=|:)\s*["'](?:{words})["'])""")
     found = [

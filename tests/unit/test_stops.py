@@ -1,4 +1,4 @@
-"""Programs of a run that somebody stops and lets go on."""
+"""Programs of a run that are stopped and continued."""
 
 import itertools
 import os
@@ -27,7 +27,7 @@ def running(*words):
 
 
 def settled(number, state):
-    """Waits until a process is in that state."""
+    """Wait until a process is in this state (at most 5 s)."""
     end = time.monotonic() + 5
     while processes._seen(f"/proc/{number}/stat").state != state and time.monotonic() < end:
         time.sleep(0.01)
@@ -104,7 +104,7 @@ def test_the_looks_take_no_more_than_their_share(monkeypatch):
             clock.now += 0.1
         return [round(later - earlier, 1) for earlier, later in itertools.pairwise(looks)]
 
-    # A thousand times what one takes passes between two of them, and no more than two seconds.
+    # Between two looks passes a thousand times what one look takes, but at most two seconds.
     assert set(every_tenth(0.0005, 110.0)) == {0.5}
     stops.of([], None)
     assert all(2.0 <= gap <= 2.2 for gap in every_tenth(0.01, 130.0)) and len(looks) > 5
@@ -121,7 +121,7 @@ def test_a_measuring_process_that_was_stopped_itself_says_so():
 
 def test_a_run_whose_program_was_stopped_is_disturbed(tmp_path):
     class Stopping(watch.Watch):
-        """Stops what is run at the first look, and lets it go on at the second."""
+        """Stops the program at the first look, and continues it at the second."""
 
         looks = 0
 
@@ -150,7 +150,7 @@ def test_a_run_whose_program_was_stopped_is_disturbed(tmp_path):
 
 @pytest.fixture
 def freezable():
-    """A group of the freezer, and one of the same name in another hierarchy, where there are two."""
+    """Yield a group of the freezer, and a group of the same name in another hierarchy if there are two."""
     root = MOUNTED.get("freezer", MOUNTED.get("unified"))
     if root is None or not os.access(root, os.W_OK):
         pytest.skip("only root makes groups, and freezes them")
@@ -168,7 +168,7 @@ def test_a_frozen_container_is_found(freezable):
     frozen, group = freezable[0], freezable[-1]
     words = ("freezer.state", "FROZEN", "THAWED") if (frozen / "freezer.state").exists() else ("cgroup.freeze", "1", "0")
     with running("sleep", "30") as program:
-        # The group of all of a run's containers is watched, and one of them is frozen.
+        # The watched group has all containers of a run, and one of them is frozen.
         (below := frozen / "docker-0123456789abcdef.scope").mkdir()
         try:
             (below / "cgroup.procs").write_text(str(program.pid))

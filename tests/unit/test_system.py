@@ -1,4 +1,4 @@
-"""Runs of two systems are never pooled: what a system is, when it is another, and what becomes of what was measured on it."""
+"""Runs of two systems are never pooled: what a system is, when it is another one, and what happens to its runs."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from plimsoll.planning import new_system
 
 
 class Engine:
-    """An environment with one program, which can be upgraded, silenced, and counts how often it is asked."""
+    """A runtime with one program, which can be upgraded or silenced, and which counts the queries for its version."""
 
     def __init__(self, path, name="docker"):
         self.path, self.name, self.version, self.asked = path, name, "28.1", 0
@@ -39,7 +39,7 @@ def engine(tmp_path):
 
 @pytest.fixture
 def host(monkeypatch):
-    """The facts about this host, which a test may change."""
+    """Return the facts about this host, which a test may change."""
     facts = {"kernel": "6.1", "microcode": "0x1"}
     monkeypatch.setattr(of_host, "facts", lambda: dict(facts))
     monkeypatch.setattr(of_host, "settings", lambda: {"governor": facts.get("governor", "none")})

@@ -1,4 +1,4 @@
-"""Snakemake's temporary folders: those of workflows that were killed go, and those of others stay."""
+"""Temporary folders of Snakemake: they are removed if their workflow was killed, and stay otherwise."""
 
 import signal
 import subprocess
@@ -20,7 +20,7 @@ time.sleep(600)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """Where temporary folders are, and a workflow."""
+    """Return the folder of a workflow, which is also the place of temporary folders."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(temporary.tempfile, "tempdir", str(tmp_path))
     return tmp_path
@@ -32,7 +32,7 @@ def test_the_temporary_folder_of_a_killed_workflow_is_removed_by_the_next_start(
     assert workflow.stdout.readline() == "noted\n"
     temporary.note(own)
     temporary.note(folder / "snakemakeended")
-    assert temporary.remove_of_killed() == [] and killed.exists()  # it is at work
+    assert temporary.remove_of_killed() == [] and killed.exists()  # its workflow still runs
     workflow.send_signal(signal.SIGKILL)
     workflow.wait()
     workflow.stdout.close()

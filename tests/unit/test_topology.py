@@ -1,4 +1,4 @@
-"""A machine is read as hwloc reads it: made-up machines with the peculiarities of real ones, and this one."""
+"""A machine is read as hwloc reads it: made-up machines with the peculiarities of real ones, and this machine."""
 
 import subprocess
 from dataclasses import replace
@@ -18,12 +18,12 @@ from tests.conftest import host_of
 
 @pytest.fixture
 def read(tmp_path):
-    """A function that reads a made-up machine."""
+    """Return a function that reads a made-up machine."""
     return lambda machine: topology.discover(machine.write(tmp_path / "machine"))
 
 
 def in_order(found: dict) -> list[int]:
-    """The first processor of each core, by the cores' numbers."""
+    """Return the first processor of each core, in the order of the cores' numbers."""
     first = {}
     for cpu in found["cpus"]:
         first.setdefault(cpu["core"], cpu["cpu"])
@@ -31,7 +31,8 @@ def in_order(found: dict) -> list[int]:
 
 
 def as_open_mpi_sees(machine: machines.Machine, folder, cpus: str) -> list[list[int]]:
-    """Processors of each core that hwloc shows to a program in a cgroup of these processors, in the order of their numbers."""
+    """Return the processors of each core that hwloc shows to a program in a cgroup of these processors, in the order of
+    their numbers."""
     root = replace(machine, allowed=cpulist.parse(cpus)).write(folder)
     variables = {"HWLOC_FSROOT": str(root), "HWLOC_COMPONENTS": "linux,stop", "HWLOC_THISSYSTEM": "0"}
     command = [hwloc.program(), "--of", "xml", "--no-io"]
@@ -74,11 +75,11 @@ def test_cores_are_numbered_as_open_mpi_numbers_them(read, machine, sockets, ord
 
 @pytest.mark.parametrize("name", ["TWO_DIES", "PAIRS", "CLUSTERS", "MEMORY_ALONE", "HYBRID", "OFFLINE", "CGROUP"])
 def test_a_rankfile_names_the_cores_of_its_cell(read, liu2020, config, tmp_path, name):
-    """hwloc shows a confined launcher its own processors alone, and numbers their cores from 0."""
+    """hwloc shows a confined launcher only its own processors, and numbers their cores from 0."""
     machine = getattr(machines, name)
     plan = planner.make(liu2020, studies.profile("quick"), read(machine), {**config, "runtimes": {"bare": "optional"}}, {})
     pinned = [cell["places"] for cell in plan["cells"].values() if cell.get("places", [{"cores": []}])[0]["cores"]]
-    # Where each container has cores of its own there is no rankfile.
+    # If each container has cores of its own, there is no rankfile.
     places = {str(places[0]): places[0] for places in pinned if len({place["cpus"] for place in places}) == 1}
     assert max(len(place["cores"]) for place in places.values()) > 1
     for number, place in enumerate(places.values()):
@@ -141,7 +142,7 @@ def test_the_fastest_kind_with_two_usable_cores_is_measured_on(read, usable, kin
 def test_an_arm_processor_has_a_name_and_kinds_and_lists_may_end_in_nul(read):
     found = read(machines.BIG_LITTLE)
     assert (found["cpu_model"], found["cores"]) == ("Neoverse-N1", 12)
-    # Kinds that are nearly as fast are one.
+    # Kinds that are nearly as fast count as one.
     assert [kind["cpus"] for kind in found["core_kinds"]] == [[3, 4, 5, 9, 10, 11], [0, 1, 2, 6, 7, 8]]
 
 
@@ -161,7 +162,7 @@ def test_without_lscpu_the_kernel_names_the_processor(read, monkeypatch, tmp_pat
 def test_processors_that_are_offline_or_forbidden_are_not_usable(read):
     offline = read(machines.OFFLINE)
     assert offline["usable"] == [1, 3, 4, 5, 6, 7, 9, 10, 11, 12, 14, 15] and {n["node"] for n in offline["nodes"]} == {1}
-    # A processor whose node has no memory uses another.
+    # A processor whose node has no memory uses another node.
     assert {cpu["node"] for cpu in offline["cpus"]} == {1}
     forbidden = read(machines.CGROUP)
     assert (forbidden["usable"], len(forbidden["cpus"])) == ([2, 3, 9, 10, 11, 20], 32)
@@ -180,7 +181,7 @@ def test_a_machine_without_node_folders_has_one_node(read):
 
 
 def test_processors_outside_of_packages_are_a_socket(read, tmp_path):
-    """As in many virtual machines on Arm, and where packages contradict other objects."""
+    """Such processors exist in many virtual machines on Arm, and where packages contradict other objects."""
     root = machines.TWO_SOCKETS.write(tmp_path)
     for number, package in ((0, -1), (4, -1), (1, -1), (5, -1)):
         folder = root / f"sys/devices/system/cpu/cpu{number}/topology"
@@ -221,7 +222,7 @@ def test_without_hwloc_a_sentence_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PlimsollError, match=r"lstopo is missing\. Run `bash scripts/setup/python\.sh`"):
         topology.discover()
-    # The machine's own is as good.
+    # The machine's own lstopo is used as well.
     (tmp_path / "lstopo").write_text("#!/bin/sh\necho it is broken >&2\nexit 3\n")
     (tmp_path / "lstopo").chmod(0o755)
     with pytest.raises(PlimsollError, match=r"lstopo failed \(it is broken\)\. Run `bash"):

@@ -1,4 +1,4 @@
-"""Tuning: strategies and cells, the cluster's configuration, what a job's history comes to, effects, tables, figures."""
+"""Tuning: strategies and cells, the cluster's configuration, a job's history, effects, tables and figures."""
 
 import hashlib
 import socket
@@ -170,7 +170,7 @@ def test_the_configuration_of_a_cluster_is_xml_with_the_master_s_name(tmp_path):
         for item in ElementTree.parse(file).getroot()
     }
     assert told["fs.defaultFS"] == "hdfs://the-master:9000" and told["yarn.nodemanager.resource.memory-mb"] == "3072"
-    # What strategies set is left to Hadoop's defaults.
+    # Settings of strategies are left to Hadoop's defaults.
     keys = {key for one in built("li2018-hadoop")["strategies"].values() for key in one.get("settings", {})}
     assert not keys & set(told)
 
@@ -269,7 +269,7 @@ def test_numbers_are_compared_as_numbers(study):
 
 
 def observed(study, plan, effects=None) -> pd.DataFrame:
-    """Every metric is 100 in every cell, with 1 % noise, and `effects` are factors by strategy."""
+    """Return observations: every metric is 100 in every cell, with 1 % noise. `effects` are factors by strategy."""
     noise, rows = np.random.default_rng(1), []
     for cell in plan["cells"].values():
         for repetition in range(1, cell["repetitions"] + 1):
@@ -290,7 +290,7 @@ def test_changes_are_those_against_the_baseline_within_blocks(study, plan):
     row = table.loc["time_small", "lzo_compression"]
     assert row["change"] == pytest.approx(-0.5, abs=0.02) and row["change_low"] < -0.5 < row["change_high"]
     assert np.isnan(table.loc["time_small", "baseline"]["change"])
-    # One block has a change, and no interval.
+    # A single block has a change, but no interval.
     once = table.loc["time_small", "lz4_compression"]
     assert once["change"] == pytest.approx(0, abs=0.05) and np.isnan(once["change_low"])
 
@@ -304,7 +304,7 @@ def test_effects_of_a_factorial_are_found(study, plan_of):
     assert factors == ["buffer", "lzo_compression"]
     found = statistics.effects(table[table["metric"] == "time_small"], factors).set_index("effect")
     assert found.loc["buffer+lzo_compression", "change"] == pytest.approx(0.2, abs=0.03)
-    # A main effect is the average over the other's settings.
+    # A main effect is the average over the settings of the other strategy.
     assert found.loc["lzo_compression", "change"] == pytest.approx(0.5 * np.sqrt(1.2) - 1, abs=0.02)
     assert set(found["n"]) == {32} and len(found) == 3
 
@@ -329,7 +329,7 @@ def test_a_claim_compares_strategies_on_data_of_its_size(study, plan):
     (one,) = asked(claims["li2018-hadoop-c36"])
     assert (one.a.metric, one.a.cell, one.b.cell) == ("time_small", "docker/lzo_compression", "docker/baseline")
     assert len(asked(claims["li2018-hadoop-c37"])) == 10
-    # Three strategies in pairs, on two sizes.
+    # Three strategies are compared in pairs, on two sizes.
     assert len(asked(claims["li2018-hadoop-c41"])) == 6
 
 
@@ -350,7 +350,7 @@ def test_words():
 
 
 def test_a_jar_that_is_cut_off_on_the_way_is_told(tmp_path, monkeypatch):
-    """By a server that promises more than it sends."""
+    """A server promises more than it sends."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def answer():
@@ -380,7 +380,7 @@ def test_jars_are_locked_and_another_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(jars, "REPOSITORY", f"file://{tmp_path}/mirror")
     jars.put(lock, tmp_path / "first")
     assert (tmp_path / "first/b-1.jar").read_bytes() == content
-    # Kept: the mirror is not asked again.
+    # The jar is kept, so that the mirror is not used again.
     (tmp_path / "mirror/a/b/1/b-1.jar").write_bytes(b"another")
     jars.put(lock, tmp_path / "second")
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "other"))

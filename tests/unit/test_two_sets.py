@@ -1,4 +1,4 @@
-"""Two sets of results, cell by cell: against SciPy's Welch, with sessions, and what cannot be tested."""
+"""Comparison of two result sets, cell by cell: against SciPy's Welch test, with sessions, and what cannot be tested."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ OF_THESE_SESSIONS = Terms(session_blocks=np.inf)
 
 
 def made(cells: dict[str, list[float]], metric: str = "m", better: str = "higher", session: int = 1, **columns) -> pd.DataFrame:
-    """A set with these values of each cell, one block after the other."""
+    """Return a set with these values of each cell, one block after the other."""
     rows = [
         {"metric": metric, "cell": cell, "session": session, "block": block, "value": value, "better": better, **columns}
         for cell, values in cells.items()
@@ -96,7 +96,7 @@ def test_a_small_difference_that_is_not_chance_is_alike():
 
 
 def test_a_session_is_worth_no_more_than_so_many_blocks():
-    """With ever more blocks the interval does not fall below what sessions leave."""
+    """With more and more blocks the interval does not fall below what sessions leave."""
     widths = []
     for blocks in (5, 20, 2000):
         a, b = (made({f"c{n}": noisy(10, 0.1, blocks, 1000 * n + seed) for n in range(10)}) for seed in (1, 2))
@@ -108,7 +108,7 @@ def test_a_session_is_worth_no_more_than_so_many_blocks():
 
 
 def several(day_by_day: list[float], seed: int) -> pd.DataFrame:
-    """A set of one session for each of these levels, of ten cells."""
+    """Return a set of ten cells, with one session for each of these levels."""
     sessions = [
         made({f"c{n}": noisy(level, 0.02, 5, 100 * seed + 10 * number + n) for n in range(10)}, session=number)
         for number, level in enumerate(day_by_day)
@@ -125,7 +125,8 @@ def test_sessions_of_a_set_say_how_much_days_differ():
 
 
 def test_what_sessions_show_is_the_variance_of_their_means_less_that_of_blocks():
-    """With nothing beforehand it would be this; with SESSION_DEGREES it is the weighted mean of both."""
+    """Without a prior it would be this variance. With SESSION_DEGREES it is the weighted mean of the prior and this
+    variance."""
     table = several([9, 10, 11], 3)
     values = two_sets._split(two_sets._prepared(table).assign(all=""), "all")["m", ""]
     found = two_sets.between([values])
@@ -138,7 +139,7 @@ def test_what_sessions_show_is_the_variance_of_their_means_less_that_of_blocks()
 
 
 def test_an_average_counts_what_its_cells_have_in_common_in_a_block():
-    """Cells that move together block by block tell as much as one of them, and independent ones more."""
+    """Cells that vary together from block to block say as much as one of them. Independent cells say more."""
     random = np.random.default_rng(4)
     together, alone = random.standard_normal((2, 1, 12)), random.standard_normal((2, 8, 12))
     errors = {}
@@ -196,7 +197,7 @@ def test_values_that_never_vary_are_the_same_or_told_apart_by_ranks():
 def test_a_side_that_does_not_vary_beside_one_that_does_has_no_p_of_0():
     (row,) = two_sets.compare(made({"c": [3.0] * 5}), made({"c": noisy(30, 0.01, 5, 1)}), OF_THESE_SESSIONS).to_dict("records")
     assert 0 < row["p"] < 1e-6
-    # A metric that varies elsewhere is allowed days where it does not.
+    # The variance between sessions of a metric also counts for a cell that does not vary.
     others = {f"c{n}": noisy(3, 0.1, 5, n) for n in range(5)}
     (row, *_) = two_sets.compare(made({"still": [3.0] * 5, **others}), made({"still": [3.1] * 5, **others})).to_dict("records")
     assert row["between_blocks"] == 0 and row["between_sessions"] > 0.02 and row["p"] > 0.3
@@ -221,7 +222,8 @@ def test_runs_at_their_limit_are_compared_by_ranks_and_said():
 
 @pytest.mark.parametrize(("change", "spread"), [(1.1, 0.1), (1.0, 0.06)])
 def test_as_many_blocks_as_are_said_to_decide_would(change, spread):
-    """At the estimated difference and spread the test has a power of 80 % with so many, and less with one less."""
+    """At the estimated difference and spread, the test has a power of 80 % with this number of blocks, and less with
+    one less."""
     a, b = noisy(10, spread, 5, 21), noisy(10 * change, spread, 5, 22)
     (row,) = two_sets.compare(made({"c": a}), made({"c": b}), OF_THESE_SESSIONS).to_dict("records")
     number = int(row["blocks_needed"])

@@ -1,4 +1,4 @@
-"""The variables of a run: nothing of the user's but what says where things are."""
+"""Environment variables of a run: of the user's, only those that say where things are."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ needs_docker = pytest.mark.skipif(not shutil.which("docker"), reason="docker is 
 
 @pytest.fixture
 def configuration(tmp_path):
-    """A configuration of Docker's client that has a context, and uses it."""
+    """Return the folder of a configuration of Docker's client that has a context, and uses it."""
     noted = tmp_path / ".docker/contexts/meta" / hashlib.sha256(b"own").hexdigest() / "meta.json"
     noted.parent.mkdir(parents=True)
     noted.write_text(json.dumps(CONTEXT))
@@ -60,7 +60,7 @@ def test_what_a_run_starts_has_them_and_nothing_else_and_what_comes_later_has_th
         home = Path(seen["HOME"])
         assert list(home.iterdir()) == []
         (home / ".left").touch()
-    # Readline, which pytest loads, sets them behind Python's back.
+    # Readline, which pytest loads, sets these two without Python's knowledge.
     assert seen.keys() - {"COLUMNS", "LINES"} == {*variables.of_run(before, tmp_path), lock.VARIABLE}
     assert dict(os.environ) == before and not home.exists()
 

@@ -1,4 +1,4 @@
-"""The truth table of the judge: every case, at its borders too."""
+"""Truth table of the judge: every case, at its borders too."""
 
 import math
 
@@ -34,7 +34,7 @@ TINY = 1e-6
 
 
 def at(mean: float, error: float = 0.01, degrees: int = 9) -> Mean:
-    """A mean that is known to about two hundredths."""
+    """Return a mean that is known to about two hundredths."""
     return Mean(mean, error, degrees)
 
 
@@ -45,33 +45,33 @@ def verdict(expected: str, shown, named: bool = False) -> str:
 @pytest.mark.parametrize(
     ("expected", "shown", "named", "found"),
     [
-        # A significant difference with the sign, and with the other.
+        # A significant difference with the claimed sign, and with the other sign.
         ("higher", at(0.2), False, REPRODUCED),
         ("lower", at(-0.2), False, REPRODUCED),
         ("higher", at(-0.2), False, CONTRADICTED),
         ("lower", at(0.2), False, CONTRADICTED),
-        # A difference the other way that is no more than what counts as alike contradicts nothing, however significant.
+        # A difference in the other direction that counts as alike contradicts nothing, however significant it is.
         ("higher", at(-0.03, error=0.001), False, INCONCLUSIVE),
         ("lower", at(0.03, error=0.001), False, INCONCLUSIVE),
         ("higher", at(-0.06, error=0.001), False, CONTRADICTED),
         ("lower", at(0.06, error=0.001), False, CONTRADICTED),
-        # It is significant, and may be within the margin.
+        # The difference is significant, but may be within the margin.
         ("higher", at(-0.06), False, INCONCLUSIVE),
-        # Where the paper names a size it is excluded.
+        # If the paper names a size, that size is excluded here.
         ("higher", at(-0.03), True, CONTRADICTED),
-        # Alike contradicts a claimed difference only where the paper names a size, which is excluded then.
+        # Likeness contradicts a claimed difference only if the paper names a size, which is then excluded.
         ("higher", at(0.0), True, CONTRADICTED),
         ("higher", at(0.0), False, INCONCLUSIVE),
         ("lower", at(0.0), True, CONTRADICTED),
         ("lower", at(0.0), False, INCONCLUSIVE),
         ("higher", at(0.0, error=0.1), True, INCONCLUSIVE),
-        # A difference that may be there, and is small, is not contradicted before it is found.
+        # A small difference that may be there is not contradicted before it is found.
         ("higher", at(0.02), True, INCONCLUSIVE),
         ("lower", at(-0.02), True, INCONCLUSIVE),
-        # A difference that is significant, has the sign and is smaller than the margin is a difference still.
+        # A significant difference with the claimed sign is still a difference if it is smaller than the margin.
         ("higher", at(0.03), True, REPRODUCED),
         ("lower", at(-0.03), True, REPRODUCED),
-        # No difference: shown only by likeness, never by a large p.
+        # No difference is shown only by likeness, never by a large p.
         ("no_difference", at(0.0), False, REPRODUCED),
         ("no_difference", at(0.0, error=0.1), False, INCONCLUSIVE),
         ("no_difference", at(0.02), False, REPRODUCED),
@@ -79,7 +79,7 @@ def verdict(expected: str, shown, named: bool = False) -> str:
         ("no_difference", at(0.2), False, CONTRADICTED),
         ("no_difference", at(-0.2), False, CONTRADICTED),
         ("no_difference", at(0.06), False, INCONCLUSIVE),
-        # Not lower: as much higher as it likes.
+        # Not lower: it may be higher by any amount.
         ("not_lower", at(0.5), False, REPRODUCED),
         ("not_lower", at(0.0), False, REPRODUCED),
         ("not_lower", at(-0.05), False, INCONCLUSIVE),
@@ -90,13 +90,13 @@ def verdict(expected: str, shown, named: bool = False) -> str:
         # Nothing is known.
         ("higher", at(math.nan), True, INCONCLUSIVE),
         ("no_difference", at(math.nan), False, INCONCLUSIVE),
-        # A test without an estimate knows of directions, and of no likeness.
+        # A test without an estimate shows directions, and never likeness.
         ("higher", Signs(0.001, 0.999), True, REPRODUCED),
         ("lower", Signs(0.001, 0.999), False, INCONCLUSIVE),
         ("lower", Signs(0.001, 0.999), True, INCONCLUSIVE),
         ("no_difference", Signs(0.001, 0.999), False, INCONCLUSIVE),
         ("not_lower", Signs(0.001, 0.999), False, INCONCLUSIVE),
-        # An estimate says how much it is: more than what counts as alike, or no more.
+        # An estimate says whether a difference is more than what counts as alike.
         ("lower", Signs(0.001, 0.999, rise=at(0.2)), False, CONTRADICTED),
         ("higher", Signs(0.999, 0.001, fall=at(-0.2)), False, CONTRADICTED),
         ("lower", Signs(0.001, 0.999, rise=at(0.03)), False, INCONCLUSIVE),
@@ -140,18 +140,18 @@ def test_the_threshold_itself_is_not_below_it():
 
 
 def of(*p: float) -> list[Strength]:
-    """Comparisons with these p-values for the statement; the opposite is as unlikely as they are likely."""
+    """Return comparisons with these p-values for the statement. The p-value for its opposite is 1 minus that."""
     return [Strength(one, 1 - one) for one in p]
 
 
 @pytest.mark.parametrize(
     ("holds", "evidence", "supports", "opposes"),
     [
-        # Each: the largest p, not adjusted; against it the smallest, times their number.
+        # Each: the largest p, not adjusted. Against it: the smallest p, times their number.
         (EACH, of(0.02, 0.02, 0.02), 0.02, 1.0),
         (EACH, of(0.001, 0.001, 0.4), 0.4, 1.0),
         (EACH, of(0.001, 0.001, 0.99), 0.99, 0.03),
-        # Some: the smallest, times their number; against it the largest.
+        # Some: the smallest p, times their number. Against it: the largest p.
         (SOME, of(0.01, 0.5, 0.9), 0.03, 0.99),
         (SOME, of(0.999, 0.999, 0.97), 1.0, 0.03),
         # Most of five: three of them, by partial conjunction.
@@ -169,7 +169,7 @@ def test_several_comparisons(holds, evidence, supports, opposes):
 
 @pytest.mark.parametrize("holds", [EACH, MOST, SOME])
 def test_no_statement_about_many_is_more_often_reproduced_than_alpha_allows(holds):
-    """As many of the comparisons as the statement needs are false but one; these have uniform p-values."""
+    """One comparison less than the statement needs is true. The p-values of the others are uniform."""
     random = np.random.default_rng(7)
     m = 6
     true = {EACH: m - 1, MOST: m // 2, SOME: 0}[holds]
@@ -196,10 +196,10 @@ P = {REPRODUCED: FOR, CONTRADICTED: AGAINST, INCONCLUSIVE: OPEN, NOT_TESTABLE: N
         ([FOR, OPEN], INCONCLUSIVE),
         ([FOR, AGAINST], CONTRADICTED),
         ([OPEN, AGAINST], CONTRADICTED),
-        # Each may contradict at its share of alpha only.
+        # Each part may contradict only at its share of alpha.
         ([FOR, Strength(1.0, 0.02)], CONTRADICTED),
         ([FOR, Strength(1.0, 0.03)], INCONCLUSIVE),
-        # To bear all out takes no adjustment.
+        # Reproducing all parts takes no adjustment.
         ([Strength(0.04, 1.0), Strength(0.04, 1.0)], REPRODUCED),
     ],
 )
@@ -220,7 +220,8 @@ def test_a_part_that_cannot_be_asked_keeps_its_share_of_the_error():
         ([INCONCLUSIVE, INCONCLUSIVE], INCONCLUSIVE),
         ([REPRODUCED, CONTRADICTED], CONDITIONAL),
         ([REPRODUCED, INCONCLUSIVE, CONTRADICTED], CONDITIONAL),
-        # Decided in one, and open or not asked in another: that these differ is not shown, and the verdict is in part.
+        # Decided in one, and inconclusive or not testable in another: this shows no difference between them. The
+        # verdict is in part.
         ([REPRODUCED, INCONCLUSIVE], REPRODUCED),
         ([CONTRADICTED, INCONCLUSIVE], CONTRADICTED),
         ([REPRODUCED, NOT_TESTABLE], REPRODUCED),
@@ -236,7 +237,7 @@ def test_all_arrangements_together_take_no_adjustment_and_each_by_itself_takes_h
     barely = Strength(0.04, 1.0)
     assert decide([barely, barely, barely], ALPHA, ALPHA) == (REPRODUCED, [REPRODUCED] * 3)
     assert decide([barely, barely, OPEN], ALPHA, ALPHA) == (INCONCLUSIVE, [INCONCLUSIVE] * 3)
-    # Holm's: the smallest p counts three times, and the next one twice.
+    # Holm's method: the smallest p counts three times, and the next one twice.
     found = decide([Strength(0.016, 1.0), Strength(0.024, 1.0), OPEN], ALPHA, ALPHA)
     assert found == (REPRODUCED, [REPRODUCED, REPRODUCED, INCONCLUSIVE])
     assert decide([Strength(0.018, 1.0), Strength(0.018, 1.0), OPEN], ALPHA, ALPHA)[0] == INCONCLUSIVE
@@ -250,7 +251,7 @@ def test_an_arrangement_that_is_not_asked_does_not_count():
 def test_p_of_a_claim_is_small_where_it_is_decided(seed):
     random = np.random.default_rng(seed)
     arranged = [None if random.random() < 0.1 else Strength(*random.uniform(0, 0.2, 2)) for _ in range(3)]
-    # Both for it and against it is nothing that a test says.
+    # No test finds both for and against a claim.
     sides = random.choice(Strength._fields, 3)
     arranged = [one and one._replace(**{side: 1.0}) for one, side in zip(arranged, sides, strict=True)]
     if any(arranged):
@@ -266,7 +267,7 @@ def test_p_of_what_holds_in_all_arrangements_is_that_of_the_weakest():
 
 @pytest.mark.parametrize("true", [0, 1, 2])
 def test_chance_alone_decides_no_arrangement_more_often_than_alpha_allows(true):
-    """In `true` of three arrangements the claim holds, and in the others chance alone has the word: p are uniform."""
+    """In `true` of three arrangements the claim holds. In the others only chance decides: p is uniform."""
     random, wrong = np.random.default_rng(5), 0
     for p in random.uniform(size=(4000, 3 - true)):
         _, each = decide([FOR] * true + [Strength(one, 1.0) for one in p], ALPHA, ALPHA)
@@ -274,7 +275,7 @@ def test_chance_alone_decides_no_arrangement_more_often_than_alpha_allows(true):
     assert wrong / 4000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 4000)
 
 
-# Between which a printed 30 to 40 % lies, on a scale that is one of differences.
+# Bounds of a printed 30 to 40 %, on a scale of differences.
 PAPER, LOSS = Bounds(0.3, 0.4), Bounds(-0.4, -0.3)
 
 
@@ -282,13 +283,13 @@ PAPER, LOSS = Bounds(0.3, 0.4), Bounds(-0.4, -0.3)
     ("mean", "error", "paper", "relation"),
     [
         (0.35, 0.01, PAPER, "as large"),
-        # Within half and twice of it, and yet another size: it is as large.
+        # A different size, between half and twice the printed one, still counts as equally large.
         (0.5, 0.01, PAPER, "as large"),
         (0.2, 0.01, PAPER, "as large"),
         (0.85, 0.01, PAPER, "larger"),
         (0.1, 0.01, PAPER, "smaller"),
         (-0.1, 0.01, PAPER, "opposite"),
-        # An interval that holds the printed size, and more than twice of it or nothing at all, shows no size.
+        # An interval that holds the printed size, and also more than twice of it or nothing at all, shows no size.
         (0.35, 0.2, PAPER, "of unclear size"),
         (0.8, 0.01, PAPER, "larger"),
         (0.45, 0.2, PAPER, "of unclear size"),
@@ -313,12 +314,12 @@ def test_a_size_is_wrongly_as_large_no_more_often_than_alpha_allows():
 @pytest.mark.parametrize(
     ("low", "high", "printed", "relation"),
     [
-        # From 4 to 5 blocks: an interval of -46 to -7 % is not as large as a loss of 7.6 %.
+        # From 4 to 5 blocks: an interval of -46 to -7 % does not show that a loss is as large as 7.6 %.
         (-0.46, -0.07, -0.076, "of unclear size"),
         (-0.041, 0.029, -0.023, "of unclear size"),
         (-0.09, -0.065, -0.076, "as large"),
         (-0.50, -0.42, -0.46, "as large"),
-        # Twice a loss is twice on the scale of the test: no loss is more than all.
+        # Twice a loss means twice on the scale of the test, because no loss is more than 100 %.
         (-0.99, -0.95, -0.6, "larger"),
         (2.5, 3.5, 0.47, "larger"),
         (0.03, 0.05, 0.46, "smaller"),
@@ -354,7 +355,7 @@ def test_the_bound_that_holds_for_all_comparisons_is_the_widest_of_each():
 
 
 def test_the_bound_holds_for_all_comparisons_in_95_of_100_experiments():
-    """The worst of eight truths is -0.04; several lie near it."""
+    """The worst of eight true values is -0.04, and several lie near it."""
     random, truths, missed = np.random.default_rng(3), np.array([-0.04, -0.04, -0.039, -0.03, 0, 0, 0.01, 0.1]), 0
     for draw in random.normal(truths, 0.03, (2000, 6, 8)):
         rows = [{"expected": "not_lower", "shown": Mean.of(column), "low": 0.0} for column in draw.T]

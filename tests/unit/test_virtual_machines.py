@@ -1,4 +1,4 @@
-"""Virtual machines without one: what QEMU is told, what guests say and send, and whether KVM counts."""
+"""Virtual machines without starting one: QEMU's arguments, what guests print and send, and whether KVM counts."""
 
 import io
 import json
@@ -94,7 +94,7 @@ def test_what_a_program_needs_is_sent_and_what_it_wrote_comes_back(spec):
     below = str(spec.folder).lstrip("/")
     assert f"{below}/deep/in" in names and f"{below}/pipe" not in names
     assert script == "cd '/some where' && exec echo 'a b'\n"
-    # The guest finds what programs write by its time.
+    # The guest recognises the files that programs write by comparing their times with this one.
     begun = names.pop("run/plimsoll/work/begun")
     assert begun.mtime == 1 and {one.mtime for one in names.values()} == {0}
 
@@ -135,7 +135,7 @@ def test_a_guest_that_is_gone_is_told(spec, capsys):
     machine.Files(spec).settings.parent.mkdir(parents=True)
     for pipe in machine.Files(spec).pipes():
         os.mkfifo(pipe)
-    # Nobody reads the pipe.
+    # Nothing reads the pipe.
     assert agent.main([machine.Files(spec).port, str(spec.folder), "", "true"]) == agent.GONE
     assert "the guest does not answer" in capsys.readouterr().err
 
@@ -176,7 +176,7 @@ def test_a_clock_is_as_far_ahead_as_the_sign_that_was_least_late_says(spec, monk
     files.answer.parent.mkdir(parents=True)
     monkeypatch.setattr(running.time, "time", lambda: 1100.0)
     monkeypatch.setattr(running.time, "monotonic", lambda: 100.0)
-    # A console whose first line was 0.2 s on its way, and its last one not at all.
+    # The console's first line arrived 0.2 s late, and its last one at once.
     files.console.write_text("1010.2 plimsoll boot 5.00\n1012.0 plimsoll end 7.00\n")
     files.answer.write_bytes(b"0 %d\n" % len(packed()) + packed())
     after = running.collect(spec)
@@ -235,7 +235,7 @@ def test_a_guest_that_ended_under_its_run_is_an_outage(spec):
         ("echo MSR >&2; exit 1", "MSR"),
         ("exit 0", "it ended without a word"),
         ("kill -9 $$", "the guest that was to show it was killed"),
-        # As where KVM answers and cannot run a guest: QEMU waits for ever.
+        # KVM answers but cannot run a guest, so that QEMU waits without end.
         ("echo booting; exec sleep 30", "a guest was not up after 0.3 s"),
     ],
 )
@@ -276,7 +276,7 @@ def test_what_was_found_of_kvm_counts_until_something_changes(tmp_path, monkeypa
         kvm._problem.cache_clear()
         answers.append(kvm.problem())
     kvm._problem.cache_clear()
-    # What fails at once is tried again, as it may be mended at any moment.
+    # A failure that comes at once is tried again, because it may be repaired at any moment.
     assert answers == ["broken", late, late, None] and json.loads((tmp_path / "kvm.json").read_text())["problem"] is None
 
 

@@ -1,4 +1,4 @@
-"""Cells and levels of a splitting study as people call them."""
+"""Cells and levels of a splitting study, in words."""
 
 import pytest
 from plimsoll import designs

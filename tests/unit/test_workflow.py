@@ -1,4 +1,4 @@
-"""What the rules ask: which files are made from which, in which order, and who may measure."""
+"""What the rules need: which files are made from which, in which order, and who may measure."""
 
 import fcntl
 import json
@@ -21,7 +21,7 @@ NAME = "liu2020"
 
 @pytest.fixture
 def made(small_host, config, tmp_path, monkeypatch) -> Workflow:
-    """The workflow of liu2020 on a small host, in an empty folder."""
+    """Yield the workflow of liu2020 on a small host, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     staleness.seen_at_start.cache_clear()
     loaded = studies.load(NAME, designs.known())
@@ -78,11 +78,11 @@ def test_a_record_of_another_plan_or_one_that_does_not_count_is_measured_again(m
     workflow._now.cache_clear()
     run = made.plans[NAME]["order"][0]
     put(made, run, **changes)
-    # Of an earlier start, and not of this moment.
+    # The record is from an earlier start.
     os.utime(path_of(NAME, *run), (1, 1))
     image, started = made.prerequisites(NAME, *run)
     assert image == "results/images/hpcc.runtimes.json"
-    # Whatever Snakemake knows of the job that made it, the record is older than this.
+    # The record is older than this input, whatever Snakemake knows of the job that made it.
     assert workflow.newer(started, Path(workflow.path_of(NAME, *run)).stat().st_mtime_ns)
 
 
@@ -160,7 +160,7 @@ def test_of_a_bundle_that_is_there_only_records_are_followed_that_are_open_or_ne
         os.utime(path, ns=(later - 1, later - 1))
     os.utime(every[4], ns=(later, later))
     staleness.seen_at_start.cache_clear()
-    # What is damaged is named to the user and kept, and is as old as it was.
+    # A damaged record is reported to the user and kept. It is as old as before, so that it is not followed.
     assert made.bundle(NAME, bundle) == [*every[:3], every[4]]
 
 

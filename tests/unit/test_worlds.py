@@ -1,7 +1,7 @@
-"""Each claim in worlds whose truth is known: its sentence is true in one, false in another, and there is one without effects.
+"""Each claim in worlds whose truth is known: its sentence is true in one, false in another, and one world has no effects.
 
-The worlds (tests/data/worlds) were written from the statements and the papers by another reader than the encodings, who did not
-see these: what an encoding gets wrong they do not share.
+The worlds (tests/data/worlds) were written from the claims and the papers, by a reader who had not seen the encodings.
+So they do not share what an encoding gets wrong.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from tests import worlds
 from tests.conftest import DATA, PROJECT, host_of
 
 ALPHA = 0.05
-# Those whose design has not been taken out.
+# Only studies whose design has not been removed.
 NAMES = [
     name
     for name in ("liu2020", "jha2021", "jha2018", "plimsoll2026", "amaral2015", "li2018", "li2018-hadoop")
@@ -29,7 +29,7 @@ NAMES = [
 ]
 HOSTS = ("the paper's host", "two cores")
 XEON, OF_PAPER = "xeon-e5-2697v4", {"amaral2015": "xeon-e5-2630l"}
-# What a world without effects bears out although its sentence names a difference, and why.
+# Claims that a world without effects reproduces although their sentence names a difference, and why.
 WITHOUT_EFFECTS = {
     "jha2021-c63": "the exception is about Y-Cruncher, which another program stands in for: only the rest is asked",
 }
@@ -37,7 +37,8 @@ WITHOUT_EFFECTS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def no_paper_tests():
-    """The paper's own procedure is told beside a comparison and decides nothing; here it would take most of the time."""
+    """Leave out the paper's own procedure. It is shown beside a comparison and decides nothing, but would take most of
+    the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Value, "by_the_paper", lambda self, a, b, alpha: {})
         yield
@@ -68,15 +69,15 @@ def planned(request, study):
 
 @pytest.fixture(scope="module")
 def described(name):
-    """The worlds by claim: `true` and `false` with their effects, `difference`; some with `also_false`, where another half of
-    the sentence is; `skip` with a reason."""
+    """Return the worlds of each claim: effects if its sentence is `true`, `false`, or false in another half
+    (`also_false`). `difference` says whether it claims one, and `skip` is a reason to have no world."""
     listed = yaml.safe_load((DATA / f"worlds/{name}.yaml").read_text())
     return {one["id"]: {str(key).lower(): value for key, value in one.items()} for one in listed}
 
 
 @pytest.fixture(scope="module")
 def judged(study, planned, name):
-    """A function from the effects of a world, by claim, to the verdicts on these claims."""
+    """Return a function from the effects of a world, by claim, to the verdicts on these claims."""
     asked = evaluate.asking(planned, study)
     levels = worlds.cells_of(planned, study)
     claims = {claim["id"]: claim for claim in book.load(name)}
@@ -105,14 +106,14 @@ def test_a_claim_is_borne_out_where_its_sentence_is_true_and_contradicted_where_
 
 
 def test_each_half_of_a_sentence_can_make_it_false(judged, described):
-    """*A loss of only 7 %* is false where half is lost, although there is a loss; *the worst of all* is, where another one is
-    worse."""
+    """*A loss of only 7 %* is false if half is lost, although there is a loss. *The worst of all* is false if another
+    one is worse."""
     found = judged({identity: world["also_false"] for identity, world in described.items() if "also_false" in world})
     assert {identity: given for identity, given in found.items() if given not in (CONTRADICTED, NOT_TESTABLE)} == {}
 
 
 def test_an_aside_that_is_false_contradicts_only_itself(study, planned, name, described):
-    """*The same happens, less strongly* is reproduced in part where it happens as strongly, or more."""
+    """*The same happens, less strongly* is reproduced in part if it happens as strongly, or more."""
     asked, levels = evaluate.asking(planned, study), worlds.cells_of(planned, study)
     claims = {claim["id"]: claim for claim in book.load(name)}
     for identity, world in described.items():
@@ -130,13 +131,13 @@ def test_no_difference_is_found_where_there_is_none(judged, described):
     assert {identity for identity, given in found.items() if given == REPRODUCED} == set(WITHOUT_EFFECTS) & set(found)
 
 
-# What the paper calls over-subscribed has half of the cores.
+# In the paper, over-subscribed runs have half of the cores. The mode `halved` has that here.
 MODES = {"exact": ["exact"], "over": ["over", "halved"]}
 
 
 def table_1(study: dict) -> list[dict]:
-    """What table 1 of liu2020 prints of every metric that is a share of time in MPI functions, or a number of their calls, as
-    effects. Where it prints nothing no function was called; what it prints as less than a share counts as that share."""
+    """Return what table 1 of liu2020 prints as effects: shares of time in MPI functions, and numbers of their calls.
+    Where it prints nothing, no function was called. What it prints as less than a share counts as that share."""
     printed = pd.read_csv(paths.REFERENCE / "liu2020_table1_mpi_profile.csv")
     sections = printed["benchmark"].str.replace("_", "")
     effects = []
@@ -153,19 +154,19 @@ def table_1(study: dict) -> list[dict]:
 
 
 def metrics_of(claim: dict) -> set[str]:
-    """The metrics that a claim is about, on either side."""
+    """Return the metrics that a claim is about, on either side."""
     return {*claim["metrics"], *(name for _, levels in book.levels_of(claim) for name in levels.get("metric", []))}
 
 
 def words_of(claim: dict) -> set[str]:
-    """The levels that a claim names, and what it needs."""
+    """Return the levels that a claim names, and what it needs."""
     levels = {name for _, levels in book.levels_of(claim) for names in levels.values() for name in names}
     return levels | {*claim["needs"], *claim.get("values", {})}
 
 
 def test_liu2020_reproduces_what_it_prints_of_its_runs(liu2020):
-    """Its shares of time in MPI functions, calls of these, and shares of local memory accesses, from the tables and not from
-    the claims."""
+    """The world has its shares of time in MPI functions, calls of these, and shares of local memory accesses. They are
+    from the tables, and not from the claims."""
     host = topology.described(yaml_files.load(PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
     plan = planner.make(liu2020, studies.profile("quick"), host, settings(), {})
     effects = []
@@ -181,13 +182,13 @@ def test_liu2020_reproduces_what_it_prints_of_its_runs(liu2020):
             }
             named = metric.format(row["benchmark"].replace("_", ""))
             effects.append({"metrics": [named], "where": where, "set": np.clip(row[column] / 100, 0.001, 0.999)})
-    # The text's shares, which come first, are those of all functions.
+    # The text's shares are of all functions. They come first, so that they count before the shares of the table.
     effects += table_1(liu2020)
     world = worlds.World(liu2020, plan, effects)
     asked = evaluate.asking(plan, liu2020)
     names = {effect["metrics"][0] for effect in effects}
     parts = [part for claim in book.load("liu2020") for part in book.parts_of(claim) or [claim]]
-    # The tables have no pinned runs and none on one socket, and what a profiler inflates is not asked.
+    # The tables have no pinned runs and none on one socket. Claims about what a profiler inflates are left out.
     left_out = {"pin", "uma", "unprofiled"}
     parts = [part for part in parts if metrics_of(part) <= names and not words_of(part) & left_out and "untestable" not in part]
     found = {(part["id"], part.get("says")): evaluate.one(part, world, asked, ALPHA)[0]["verdict"] for part in parts}

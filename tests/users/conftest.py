@@ -18,8 +18,8 @@ from plimsoll.host import machine_lock
 from tests.conftest import PROJECT
 from tests.project import Project
 
-# Root's environment is at its place in the user's copy of the project. Python itself may lie in a folder that only root may
-# enter: then an empty folder covers that, with nothing in it but Python.
+# Root's Python environment is mounted in the user's copy of the project. Python itself may be in a folder that only
+# root may enter. Then an empty folder covers that one, and holds only Python.
 DIFFERENT = """
 [ -z "$1" ] || mount --bind "$1" "$2" || exit 1
 if [ -n "$4" ]; then
@@ -32,8 +32,8 @@ eval "$more"
 exec "$@"
 """
 
-# The Apptainer that set-up has unpacked, with a set-user-ID starter, at the places for which it was built: elsewhere it refuses
-# one. All of it is in memory, and goes with the user's process.
+# Mounts the Apptainer that set-up has unpacked at the places for which it was built, with a set-user-ID starter:
+# elsewhere it refuses such a starter. All of it is in memory, and disappears with the user's process.
 SET_USER_ID = f"""
 mount -t tmpfs none /mnt || exit 1
 for place in usr/bin usr/lib/x86_64-linux-gnu etc var/lib; do mkdir -p "/mnt/$place" "/mnt/work/$place"; done
@@ -51,21 +51,23 @@ export PLIMSOLL_PREFIX=/nonexistent
 
 
 def closed(path: Path) -> str:
-    """The first folder on the way to a path that others than its owner may not enter; nothing if they may enter all."""
+    """Return the first folder on the way to a path that only its owner may enter; "" if all users may enter all of them."""
     return next((str(folder) for folder in reversed(path.parents) if not folder.stat().st_mode & stat.S_IXOTH), "")
 
 
 class User:
-    """A user of this machine with a copy of the project; `groups` are those besides the user's own, `hidden` programs that are
-    not installed for this user, and `more` is what else is different, as lines of root's for the shell. One who is not
-    `prepared` has no Python environment yet."""
+    """A user of this machine with a copy of the project.
+
+    `groups` are additional to the user's own, and `hidden` are programs that are not installed for this user. `more`
+    are lines for root's shell with other differences. A user who is not `prepared` has no Python environment yet.
+    """
 
     def __init__(
         self, name: str, groups: tuple[str, ...] = (), hidden: tuple[str, ...] = (), more: str = "", prepared: bool = True
     ):
         self.name, self.groups, self.more, self.prepared = name, groups, more, prepared
         self.hidden = tuple(filter(shutil.which, hidden))
-        # One of a test that was killed.
+        # A killed test may have left this user.
         subprocess.run(["userdel", "--remove", "--force", name], capture_output=True)
         subprocess.run(["useradd", "--create-home", "--shell", "/bin/bash", name], check=True)
         for group in groups:
@@ -82,7 +84,7 @@ class User:
         subprocess.run(["chown", "--recursive", f"{self.name}:", str(folder)], check=True)
 
     def command(self, *words: str) -> list[str]:
-        """A command of root's that runs one as this user."""
+        """Return the command of root that runs a command as this user."""
         base = Path(sys.base_prefix)
         root_s = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base)]
         mounts = root_s if self.prepared else ["", "", "", ""]
@@ -91,20 +93,20 @@ class User:
 
     @property
     def become(self) -> list[str]:
-        """The words before a command of root's that make it this user's."""
+        """Words that, before a command of root, run it as this user."""
         groups = ",".join(str(grp.getgrnam(group).gr_gid) for group in self.groups)
         rights = [f"--groups={groups}"] if groups else ["--clear-groups"]
         return ["setpriv", f"--reuid={self.number}", f"--regid={pwd.getpwnam(self.name).pw_gid}", *rights, "--inh-caps=-all"]
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a fresh login has, and where the project is."""
+        """Environment variables of a fresh login, with the paths of the project."""
         own = {"HOME": str(self.home), "USER": self.name, "LOGNAME": self.name, "LANG": "C.UTF-8"}
         path = f"{self.project.folder}/.venv/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
         return {**own, "PATH": path, "PYTHONPATH": str(self.project.folder / "scripts")}
 
     def run(self, *words: str, seconds: float = 600, **more: str) -> subprocess.CompletedProcess:
-        """Run a command in the project's folder, to its end."""
+        """Run a command in the project's folder, and wait for its end."""
         return subprocess.run(
             self.command(*words),
             cwd=self.project.folder,
@@ -115,7 +117,7 @@ class User:
         )
 
     def start(self, *words: str, folder: Path | None = None) -> subprocess.Popen:
-        """Start a command in the project's folder, or another one, with all its streams to the caller."""
+        """Start a command in the project's folder or another one, with all its streams as pipes."""
         return subprocess.Popen(
             self.command(*words),
             cwd=folder or self.project.folder,
@@ -128,23 +130,23 @@ class User:
 
     @property
     def interpreter(self) -> str:
-        """The project's Python."""
+        """Path of the project's Python."""
         return f"{self.project.folder}/.venv/bin/{Path(sys.executable).name}"
 
     def python(self, *words: str, **more) -> subprocess.CompletedProcess:
-        """Run the project's Python."""
+        """Run the project's Python, and wait for its end."""
         return self.run(self.interpreter, *words, **more)
 
     def workflow(self, *words: str, config: tuple[str, ...] = Project.settings) -> list[str]:
-        """The command that runs the workflow."""
+        """Return the command that runs the workflow."""
         return [self.interpreter, "-m", "snakemake", "--cores", "1", *words, "--config", *config]
 
     def snakemake(self, *words: str, config: tuple[str, ...] = Project.settings, **more) -> subprocess.CompletedProcess:
-        """Run the workflow, to its end."""
+        """Run the workflow, and wait for its end."""
         return self.run(*self.workflow(*words, config=config), **more)
 
     def changed(self, file: str, **new: str) -> None:
-        """Give numbers to keys of a YAML file of the project's, wherever they are in it."""
+        """Set keys of a YAML file of the project to numbers, wherever they are in it."""
         path = self.project.folder / file
         text = path.read_text()
         for key, value in new.items():
@@ -153,7 +155,7 @@ class User:
         path.write_text(text)
 
     def kill(self) -> None:
-        """Kill all processes of the user's. Those that nobody has waited for yet are dead."""
+        """Kill all processes of the user. Zombies count as dead."""
         end = time.monotonic() + 20
         states = ["ps", "--no-headers", "-o", "state", "-U", str(self.number)]
         while set(subprocess.run(states, capture_output=True, text=True).stdout.split()) - {"Z"}:
@@ -162,7 +164,7 @@ class User:
             time.sleep(0.1)
 
     def remove(self) -> None:
-        """The user with all processes and files."""
+        """Remove the user with all processes and files."""
         self.kill()
         subprocess.run(["userdel", "--remove", "--force", self.name], capture_output=True)
         for left in (".plimsoll-", ".plimsoll-podman-", "podman-run-", "containers-user-"):
@@ -173,7 +175,7 @@ class User:
 
 @pytest.fixture(scope="session")
 def new_user(request):
-    """A function that makes a user, who is removed at the end."""
+    """Return a function that makes a user. The users are removed at the end."""
     if os.geteuid():
         pytest.skip("only root can become somebody else")
     if not shutil.which("useradd"):

@@ -1,4 +1,4 @@
-"""The table of docs/users.md, row by row: who you are, what you can measure."""
+"""The table of docs/users.md, row by row: what each kind of user can measure."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ DOCKER = ["docker", "ps", "--all", "--quiet", "--filter", f"label={LABEL}"]
 
 
 def records(user) -> dict[str, dict]:
-    """The records that a user's workflow has made, by runtime and scheme."""
+    """Return the records that a user's workflow has made, by runtime and scheme."""
     found = [
         json.loads((user.project.folder / path).read_text()) for path in user.project.files("results/liu2020/runs/**/*.json")
     ]
@@ -37,13 +37,13 @@ def records(user) -> dict[str, dict]:
 
 
 def beff(deployments, repetition: int = 1) -> list[str]:
-    """The records of a repetition of b_eff, by runtime and scheme."""
+    """Return the paths of b_eff's records for pairs of runtime and scheme."""
     cells = (f"uma/exact/{scheme}/{runtime}/any/default/standard/plain/beff" for runtime, scheme in deployments)
     return [f"results/liu2020/runs/{cell}/{repetition}.json" for cell in cells]
 
 
 def cut_down(user) -> None:
-    """Leave the user one section of HPC Challenge to measure once, in one container and in two, and all that is made of it."""
+    """Leave the user one section of HPC Challenge to measure once, in one container and in two, with all results from it."""
     for name in ("config/studies/liu2020.yaml", "config/profiles/ci.yaml"):
         shutil.copy(PROJECT / name, user.project.folder / name)
     user.project.keep_experiment("granularity", "beff", mode=["exact"], affinity=["any"])
@@ -52,14 +52,16 @@ def cut_down(user) -> None:
 
 
 def uncounted(found: dict[str, dict]) -> dict[str, dict]:
-    """What was seen during runs whose ranks seem to be taken for others: two ranks that wait for each other's messages use
-    about a processor or more as long as they run."""
+    """Return the observations during runs whose ranks seem to count as neighbours.
+
+    Two ranks that wait for each other's messages use about a processor or more while they run.
+    """
     during = {name: one["noise"]["during"] for name, one in found.items() if one["noise"]["during"]["apart"]}
     return {name: seen for name, seen in during.items() if seen["own_seconds"] < 0.5 * seen["seconds"]}
 
 
 def taken(user, file: Path) -> None:
-    """Answer a user's question about Docker, and take the images of a file, unless they are there."""
+    """Switch Docker off for a user, and take the images of a file if they are not there yet."""
     assert user.run("make", "without", "RUNTIMES=docker docker-ptrace").returncode == 0
     there = list(user.home.glob(".cache/plimsoll/images/*/*.json"))
     done = user.python("-m", "plimsoll", "take-images", "--file", str(file))
@@ -68,7 +70,7 @@ def taken(user, file: Path) -> None:
 
 @pytest.fixture(scope="module")
 def file(with_docker, worldwide) -> Path:
-    """The image in one file that everybody may read, as a user of Docker makes it for others."""
+    """File with the image that all users may read, as a user of Docker makes it for others."""
     done = with_docker.run("make", "image")
     assert done.returncode == 0, done.stderr
     return Path(shutil.copy(with_docker.project.folder / "plimsoll-images.tar.gz", worldwide))
@@ -92,7 +94,7 @@ def with_docker(new_user):
 
 @pytest.fixture(scope="module")
 def without_docker(new_user):
-    """A user who may use Apptainer, as everybody, where there is no Podman."""
+    """A user who may use Apptainer, as every user may, without Podman."""
     return new_user("apptainer", hidden=("podman",))
 
 
@@ -106,13 +108,13 @@ def with_privileges(new_user):
 
 @pytest.fixture(scope="module")
 def with_podman(new_user):
-    """A user who may use Podman, as everybody who has subordinate numbers."""
+    """A user who may use Podman, as every user with subordinate numbers may."""
     return new_user("podman", hidden=("docker",))
 
 
 def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
     with machine_lock.held(print):
-        # Root's file is there.
+        # Afterwards root's lock file is there.
         pass
     done = with_docker.run("make", "reproduce", "PROFILE=ci")
     assert done.returncode == 0, done.stderr
@@ -140,7 +142,7 @@ def test_a_user_of_docker_measures_microservices_but_where_a_group_is_needed(wit
         plan = json.loads((with_docker.project.folder / f"results/{study}/plan.json").read_text())
         reasons = {path.split("/")[0]: cell["reason"] for path, cell in plan["cells"].items() if cell["reason"]}
         assert set(reasons) == {"3a"} and "which this user may not make" in reasons["3a"]
-    # Both have the limits that root's containers have together.
+    # Both programs have the limits that root's containers have together.
     seen = found[runs[1]]["limits_seen"][0]
     assert seen["memory_bytes"] == found[runs[1]]["cell"]["host_limits"]["memory_bytes"]
     assert output(DOCKER).split() == []
@@ -176,7 +178,7 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
     assert uncounted(found) == {}
-    # Ranks of plain Singularity read each other's memory, as root's do; instances are nodes of their own.
+    # Ranks of plain Singularity read each other's memory, as root's ranks do. Each instance is a node.
     carried = {name: (one["transport"]["carried_by"], one["transport"]["single_copy"]) for name, one in found.items()}
     assert carried["singularity E2"] == carried["bare E1"] == ("shared memory", "allowed")
     assert carried["singularity-instance-host-network E2"][0] == "TCP"
@@ -197,7 +199,7 @@ def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_use
     assert user.run("make", "with", f"RUNTIMES={instance}").returncode == 0
     runs = beff([("bare", "E1"), ("singularity", "E1"), ("singularity", "E2"), (instance, "E2")])
     done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"))
-    # From the unpacked image: Apptainer would convert the image file for each program anew.
+    # It uses the unpacked image: Apptainer would convert the image file again for each program.
     assert done.returncode == 0 and "temporary sandbox" not in done.stderr, done.stderr
     found = records(user)
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
@@ -208,7 +210,7 @@ def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_use
     tried = json.loads((user.project.folder / "results/images/hpcc.runtimes.json").read_text())["singularity"]
     assert tried["features"]["namespaces"] == ["mnt"] and "without privileges" not in tried["version"]
     assert not {"unshare", "--userns"} & set(found["singularity E2"]["command"])
-    # Nothing of it is on the machine.
+    # Nothing of this Apptainer is left on the machine.
     assert not any("apptainer" in set(now) - before for now, before in zip(map(os.listdir, places), there, strict=True))
 
 
@@ -219,7 +221,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     cut_down(user)
     for word, runtimes in (("without", "docker docker-ptrace singularity"), ("with", "podman-rootless")):
         assert user.run("make", word, f"RUNTIMES={runtimes}").returncode == 0
-    # Something else of the user's, which has nothing to do with the containers.
+    # Another process of the user, which has nothing to do with the containers.
     shutil.copy("/bin/sleep", user.home / "pasta.avx2")
     other = user.start("./pasta.avx2", "600", folder=user.home)
     # Without Apptainer the image has no form for it.
@@ -227,7 +229,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     other.kill()
     other.communicate()
     assert done.returncode == 0, done.stderr
-    # Root has built one by the same recipe, with Docker, and everybody may read what is in it.
+    # Root has built an image by the same recipe with Docker, and all users may read its content.
     if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.ROOT_S_IMAGES)):
         assert re.search(r"images: plimsoll/hpcc:\w+ has (the same|other) build identifiers", done.stderr), done.stderr
     found = records(user)
@@ -235,7 +237,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     assert {one["status"] for one in found.values()} == {"valid"}, {name: one["reason"] for name, one in found.items()}
     assert found["podman-rootless E2"]["transport"]["carried_by"] == "TCP"
     assert uncounted(found) == {}
-    # The same programs in all, by what the ranks mapped. On version 1 nobody counts what is in a container without root.
+    # The ranks mapped the same programs everywhere. With cgroups of version 1, a container without root is not counted.
     assert found["podman-rootless E2"]["bits"] == found["bare E1"]["bits"]
     assert found["bare E1"]["noise"]["during"]["apart"]
     assert found["podman-rootless E1"]["noise"]["during"]["apart"] == (cgroup.version(cgroup.mounts()) == "2")
@@ -288,20 +290,20 @@ def test_what_a_killed_user_of_podman_left_stops_nobody_and_goes_with_the_next_r
     user = with_podman
     if missing := podman_lacks(user):
         pytest.skip(missing)
-    # It has built its image.
+    # The user has built the image.
     assert "podman-rootless E2" in records(user)
     (run,) = beff([("podman-rootless", "E2")], repetition=2)
     words = {"config": ("profile=ci", "repetitions=2"), "PLIMSOLL_PREFIX": "/nonexistent"}
     killed = user.start("env", "PLIMSOLL_PREFIX=/nonexistent", *user.workflow(run, config=words["config"]))
     there = ["pgrep", "-U", str(user.number), "conmon"]
     until(lambda: user.number in machine_lock.marks() and not subprocess.run(there, capture_output=True).returncode, killed)
-    # The workflow alone: its containers go on.
+    # Only the workflow is killed; its containers go on.
     for one in below([killed.pid]):
         with contextlib.suppress(ProcessLookupError):
             os.kill(one.number, signal.SIGKILL)
     killed.communicate()
     assert user.number in machine_lock.marks() and not (user.project.folder / run).exists()
-    # Root measures, and sweeps what it can of everybody's: the containers are told, as only their user can remove them.
+    # Root measures, and sweeps what it can of all users. It only reports these containers, as only their user can remove them.
     with lock.machine(environments.known):
         pass
     assert not subprocess.run(there, capture_output=True).returncode
@@ -330,17 +332,17 @@ def test_set_up_asks_for_what_builds_images_where_they_are_built(new_user):
 
 
 def podman_lacks(user) -> str:
-    """Why Podman does not work for a user; nothing if it does."""
+    """Return why Podman does not work for a user; "" if it works."""
     asked = "from plimsoll import environments; environments.find('podman-rootless').check()"
     done = user.python("-c", asked)
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
 
 def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_docker, without_docker, new_user, file):
-    """The containers of the killed run go on, as Docker's are; nobody but root and their user may remove them."""
+    """The containers of the killed run go on, as Docker's do. Only root and their user may remove them."""
     taken(without_docker, file)
     without_docker.changed("config/profiles/ci.yaml", attempts="1", busy_share="0.3", wait_seconds="1")
-    # Of the protocol alone: the guard has a key of that name too, and would look for as long before each run.
+    # Only the protocol is changed. Another check has a key of that name too, and would look for as long before each run.
     with_docker.changed("config/profiles/ci.yaml", **{"iterations: 2, window_seconds": "60"})
     run = "results/jha2021/runs/2/stream+stream/docker/free/2.json"
     killed = with_docker.start(*with_docker.workflow(run, config=("profile=ci", "repetitions=2", "studies=jha2021")))
@@ -354,8 +356,8 @@ def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_
     killed.communicate()
     there = output(DOCKER).split()
     waiting.communicate()
-    # It names what is at work, and whose killed run that may be.
-    # Other tests may have killed measurements of root's before.
+    # The message names the running program, and the users whose killed runs it may belong to. Other tests may have
+    # killed measurements of root.
     whose = rf"a measurement of ([\w-]+, )*{with_docker.name}"
     said = f"{whose} was killed, and what it left may be at work"
     reason = json.loads((without_docker.project.folder / bare).read_text())["reason"]
@@ -374,13 +376,13 @@ def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_
 
 
 def at_work() -> str:
-    """What runs in the workflow's containers."""
+    """Return the list of processes in the workflow's containers."""
     shown = (subprocess.run(["docker", "top", name], capture_output=True, text=True) for name in output(DOCKER).split())
     return "".join(done.stdout for done in shown)
 
 
 def until(holds, process, seconds: float = 120) -> None:
-    """Wait until something holds, while a process runs."""
+    """Wait until `holds` returns true, while a process runs."""
     end = time.monotonic() + seconds
     while not holds():
         assert process.poll() is None and time.monotonic() < end, process.communicate()
@@ -403,7 +405,7 @@ print(docker.left())
 
 
 def test_a_user_measures_beside_another_s_containers_and_sweeps_none(with_docker):
-    """One that a killed run has left, on the network that everybody's containers are on."""
+    """The other container is left by a killed run, on the network that the containers of all users share."""
     labelled = ["--label", f"{LABEL}=4242", "--name", "plimsoll-test-other"]
     network = environments.find("docker").network
     network.set_up()
@@ -447,7 +449,7 @@ def test_whoever_has_no_runtime_and_no_python_environment_makes_everything_of_an
     assert done.returncode == 0, done.stderr
     sent = shutil.copy(without_docker.project.folder / "measured.zip", worldwide)
     user = new_user("reader", hidden=("docker", "podman", "apptainer"), prepared=False)
-    # What it installs is the user's own.
+    # Everything that is installed belongs to the user.
     done = user.run("make", "reproduce", f"FROM={sent}", PLIMSOLL_PREFIX="/nonexistent")
     assert done.returncode == 0, done.stderr
     assert "setup: creating the locked Python environment in .venv" in done.stdout
@@ -458,7 +460,7 @@ def test_whoever_has_no_runtime_and_no_python_environment_makes_everything_of_an
 
 
 def test_a_user_without_root_measures_as_one_of_several_hosts(without_docker, file):
-    """What a job of Slurm types on its node."""
+    """A job of Slurm executes this command on its node."""
     user = without_docker
     taken(user, file)
     cut_down(user)
@@ -492,7 +494,7 @@ def test_a_user_of_docker_is_told_what_takes_root_and_measures_singularity(with_
     assert told["singularity-instance any"] == {f"an instance with a network of its own {needs}"}
     assert told["singularity-cgroup any"] == {f"making cpu cgroups {needs}"}
     assert None in told["singularity any"] and None in told["docker any"]
-    # Docker gives containers cores of their own, and without it that takes cpusets.
+    # Docker gives containers their own cores. Other runtimes need cpusets for that.
     cpusets = "Singularity: processors of its containers' own take cpusets, which this user may not make"
     assert {reason for reason in told["singularity apart"] if "not defined here" not in reason} == {cpusets}
     assert None in told["docker apart"]
@@ -514,7 +516,7 @@ def test_who_can_make_no_user_namespace_is_asked_and_measures_bare_metal(new_use
 
 
 def test_a_kernel_that_allows_no_user_namespace_is_found_out(worldwide):
-    """As a user of a user namespace in which none can be made: each such namespace has a sysctl of its own."""
+    """The test becomes a user of a namespace in which no user namespace can be made: each namespace has its own sysctl."""
     home = worldwide / "home"
     home.mkdir()
     os.chown(home, 65534, 65534)

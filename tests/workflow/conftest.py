@@ -1,4 +1,4 @@
-"""The workflow as a user runs it, with real containers: one after the other, as it measures."""
+"""The workflow as a user runs it, with real containers. It measures, so one test runs after the other."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ SETTINGS = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
 
 
 class Study:
-    """A small study in a copy of the project, on a machine of its own."""
+    """A small study in a copy of the project, on its own machine."""
 
     def __init__(self, project, host: machine.Machine, tag: str):
         self.project, self.host, self.tag, self.settings = project, host, tag, SETTINGS
@@ -32,11 +32,11 @@ class Study:
         )
 
     def make(self, target: str) -> subprocess.CompletedProcess:
-        """Make a target, to its end; what was said is in `stdout`."""
+        """Make a target, and wait for its end; all output is in `stdout`."""
         return self.run(*self.project.command(target, "--cores", "all", config=self.settings)[1:])
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess:
-        """Run this Python with these arguments, to its end; what was said is in `stdout`."""
+        """Run this Python with these arguments, and wait for its end; all output is in `stdout`."""
         return subprocess.run(
             self.host.enter(sys.executable, *arguments, folder=self.project.folder),
             env=self.project.environment,
@@ -63,7 +63,7 @@ class Study:
 
 @pytest.fixture(scope="session")
 def apart(tmp_path_factory):
-    """A machine of its own."""
+    """A machine within this one, for the tests of a session."""
     if reason := machine.missing():
         pytest.skip(reason)
     host = machine.Machine(tmp_path_factory.mktemp("machine"))
@@ -75,7 +75,7 @@ def apart(tmp_path_factory):
 
 @pytest.fixture
 def study(fresh, apart):
-    """A small study on a machine of its own. Whatever became of its engine, it answers, runs no container and has the image."""
+    """A small study on its own machine. Whatever happened to its engine, it answers, runs no container and has the image."""
     image = builder.build("hpcc", "bootstrap")
     apart.ask("pkill", "-CONT", "-x", "dockerd")
     apart.start_engine()

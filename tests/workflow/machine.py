@@ -1,5 +1,8 @@
-"""A machine within this machine, whose Docker engine can be killed: mounts, network and processes of its own, and an engine
-at the usual place. It shares the files, and the lock that lets only one workflow measure at a time."""
+"""A machine within this one, whose Docker engine can be killed.
+
+It has its own mounts, network and processes, and an engine at the usual place. It shares the files of this machine, and
+the lock that lets only one workflow measure at a time.
+"""
 
 import os
 import shutil
@@ -9,7 +12,7 @@ from pathlib import Path
 
 from tests.conftest import PROJECT
 
-# /run is empty and its own, but for the locks; the engine's data lie in a folder of the test's.
+# It has its own empty /run, except for the shared locks. The engine's data are in a folder of the test.
 SETUP = """
 set -e
 mount --make-rprivate /
@@ -26,7 +29,7 @@ exec sleep infinity
 
 
 def missing() -> str | None:
-    """Why there can be none here; None if there can be one."""
+    """Return why there can be no such machine here; None if there can be one."""
     if os.geteuid():
         return "namespaces and an engine of its own need root"
     absent = [program for program in ("unshare", "nsenter", "dockerd") if not shutil.which(program)]
@@ -36,16 +39,16 @@ def missing() -> str | None:
 
 
 class Machine:
-    """`enter` gives the command that runs another one there; `engine` is up once `start_engine` returns."""
+    """A machine within this one. `enter` gives the command that runs another one there."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self._begin(SETUP.format(folder=folder))
 
     def _begin(self, setup: str) -> None:
-        """Start its first process, with the lines of a shell; it is there when there is `up` in the folder."""
+        """Start the machine's first process with a shell script, and wait until that has made the file `up` in the folder."""
         flags = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        # It outlives whoever starts it, if that is killed, and must hold no pipe of theirs open.
+        # It outlives a caller that is killed, so it must hold none of the caller's pipes open.
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(["unshare", *flags, "bash", "-c", setup], **streams)
         end = time.monotonic() + 20
@@ -59,37 +62,37 @@ class Machine:
         return ["nsenter", "--target", self.first, "--mount", "--net", "--pid", f"--wd={folder}", "--", *command]
 
     def ask(self, *command: str) -> subprocess.CompletedProcess:
-        """A command there, to its end, however it ends."""
+        """Run a command there, and wait for its end, whatever its exit status."""
         return subprocess.run(self.enter(*command), capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL)
 
     def run(self, *command: str) -> str:
-        """Standard output of a command there."""
+        """Run a command there, which must succeed, and return its standard output."""
         done = self.ask(*command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return done.stdout
 
     @property
     def set_up(self) -> Path:
-        """Where the steps of set-up are, there too."""
+        """Folder of the set-up's steps, which has the same path there."""
         return PROJECT / "scripts/setup"
 
     def start_engine(self) -> None:
         self.run("bash", str(self.set_up / "docker.sh"))
 
     def kill_engine(self) -> None:
-        """As the kernel would, for want of memory."""
-        # Only processes of this machine are seen from in there.
+        """Kill the engine, as the kernel does for lack of memory."""
+        # Only processes of this machine are visible from inside.
         self.run("pkill", "-KILL", "-x", "dockerd")
 
     def wait_for_container(self, seconds: float = 120) -> None:
-        """Until a run has containers up."""
+        """Wait until a run has containers up."""
         end = time.monotonic() + seconds
         while not self.run("docker", "ps", "--quiet", "--filter", "label=plimsoll"):
             assert time.monotonic() < end, "no run had containers"
             time.sleep(0.02)
 
     def remove(self) -> None:
-        """End all of its processes; its mounts go with them."""
+        """End all processes of the machine. Its mounts disappear with them."""
         self.process.kill()
         self.process.wait()
         end = time.monotonic() + 20

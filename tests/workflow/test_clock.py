@@ -1,4 +1,4 @@
-"""Clocks that are set, and other time zones: records and tables do not depend on when a file was written."""
+"""Changed clocks and other time zones: records and tables do not depend on when a file was written."""
 
 import os
 import time
@@ -15,7 +15,8 @@ def test_what_is_measured_again_follows_from_records_and_not_from_their_times(fr
     fresh.keep_three_cells()
     assert fresh.snakemake("measurements").returncode == 0
     failed, later, earlier = (fresh.folder / path for path in sorted(fresh.files(RUNS)))
-    # What counts is kept and what does not is tried again, also if the clock was a day ahead, or behind, when it was written.
+    # A run that counts is kept, and another one is tried again. That holds even if the clock was a day ahead or behind
+    # when it was written.
     record.keep(failed, {**record.read(failed), "status": "failed", "reason": "says a test"})
     kept = {path: path.read_bytes() for path in (later, earlier)}
     for path, moment in ((failed, DAY), (later, DAY), (earlier, -DAY)):

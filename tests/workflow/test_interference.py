@@ -15,7 +15,7 @@ SETTINGS = ("studies=jha2021", "profile=ci")
 
 
 def cut_down(project: Project) -> None:
-    """Leave two microservices of jha2021."""
+    """Cut jha2021 down to two microservices."""
     with project.edited("config/studies/jha2021.yaml") as study:
         study["experiments"]["interference"]["benchmark"] = KEPT
         study["metrics"] = {name: metric for name, metric in study["metrics"].items() if metric["benchmark"] in KEPT}
@@ -26,7 +26,7 @@ def cut_down(project: Project) -> None:
         }
         study["tables"] = {name: study["tables"][name] for name in ("recommendation", "table01", "table02", "table03")}
         study["references"] = ["jha2021_table3_linpack"]
-    # Claims name the other microservices too: only those that are about the two are asked.
+    # Claims name the other microservices too. Only those about these two are kept.
     with project.edited("config/claims/jha2021.yaml") as document:
         document["claims"] = [claim for claim in document["claims"] if claim["id"][-3:] in ("c07", "c10", "c11", "c88", "c91")]
     with project.edited("config/claims/jha2018.yaml") as document:
@@ -35,7 +35,7 @@ def cut_down(project: Project) -> None:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """A clone with everything of the small study made."""
+    """A copy of the project in which everything of the small study was made."""
     project = Project(tmp_path_factory.mktemp("interference"))
     cut_down(project)
     # Figures are drawn on all cores; a measurement takes them all for itself.
@@ -105,7 +105,7 @@ def test_where_nothing_can_be_measured_every_output_says_why(fresh):
     assert "Nothing of this study can be measured here" in page and reason in page
     claims = pd.read_csv(fresh.folder / "results/claims.csv")
     assert set(claims.loc[claims["study"] == "jha2021", "verdict"]) == {"not testable here"}
-    # Another start with another study adds its verdicts to those that are there.
+    # Another start with another study adds its verdicts to the existing ones.
     other = ("studies=jha2018", *(setting for setting in SETTINGS if not setting.startswith("studies=")))
     done = fresh.snakemake("results/claims.html", "--cores", "all", config=other)
     assert done.returncode == 0, done.stderr

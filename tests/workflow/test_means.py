@@ -1,5 +1,4 @@
-"""The means of measuring fail under a running study, for real: a machine of its own, whose engine is killed and whose image is
-removed."""
+"""Resources of measuring really fail during a study: on its own machine, the engine is killed and the image removed."""
 
 import json
 import time
@@ -11,7 +10,7 @@ from plimsoll.images import builder
 from tests.project import RUNS
 from tests.workflow.conftest import SETTINGS
 
-# A third of nine runs would show no more of an engine that goes.
+# A third repetition would show nothing more about an engine that fails.
 TWICE = (SETTINGS[0], "repetitions=2", *SETTINGS[2:])
 
 
@@ -24,14 +23,14 @@ def test_an_engine_that_cannot_start_containers_for_a_while_is_waited_for(study)
     study.settings = TWICE
     process = study.start()
     study.wait_for(2, process)
-    # The engine goes on to answer, and has it again after ten seconds.
+    # The engine still answers, and has its containerd again after ten seconds.
     study.host.run("pkill", "-KILL", "-x", "containerd")
     text, _ = process.communicate(timeout=400)
     assert process.returncode == 0, text
     records = study.records()
     assert len(records) == study.planned()
     assert {record["status"] for record in records} == {"valid"}
-    # One that began without it may have ended when it was there again.
+    # An attempt that began without containerd may have ended after its return.
     assert {attempt["status"] for record in records for attempt in record["invalid_attempts"]} <= {"interrupted", "failed"}
     assert any(record["invalid_attempts"] for record in records)
 
@@ -51,7 +50,7 @@ def test_an_engine_that_is_killed_is_started_again_and_every_run_is_valid(study)
     assert [attempt["status"] for attempt in interrupted["invalid_attempts"]] == ["interrupted"]
     assert "values" not in interrupted["invalid_attempts"][0] and interrupted["attempts"] == 2
     assert f"liu2020: {len(records)} valid, 1 repeated" in text
-    # The new engine outlives the workflow, and is no process of a run.
+    # The new engine outlives the workflow, and no run counts it as its own process.
     assert study.host.run("docker", "ps", "--all", "--quiet") == ""
 
 
@@ -59,7 +58,7 @@ def test_an_engine_that_is_killed_is_started_again_and_every_run_is_valid(study)
 def test_an_image_that_is_removed_is_loaded_again_and_is_the_same(study):
     process = study.start()
     study.wait_for(2, process)
-    # A running container keeps it, so that it goes between two runs.
+    # A running container keeps its image, so the image is removed between two runs.
     digest = builder.build("hpcc", "bootstrap")["id"]
     study.host.run("sh", "-c", f"until docker rmi --force {digest} >/dev/null 2>&1; do sleep 0.01; done")
     text, _ = process.communicate(timeout=400)
@@ -74,7 +73,7 @@ def test_an_image_that_is_removed_is_loaded_again_and_is_the_same(study):
 
 def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start_completes_it(study):
     study.settings = TWICE
-    # An engine that is named so is not ours to start.
+    # The workflow does not start an engine that this variable names.
     named = {"DOCKER_HOST": "unix:///run/docker.sock"}
     study.project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
     process = study.start(**named)
@@ -91,7 +90,7 @@ def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start
         and "start it (bash scripts/setup/docker.sh does)" in last
         and "is measured then" in last
     )
-    # Nothing comes after it but where Snakemake's log is, and that a job failed.
+    # Only the place of Snakemake's log, and that a job failed, follow it.
     assert len(text.rpartition(last)[2].splitlines()) < 8
     kept = study.records()
     assert len(kept) < study.planned() and {record["status"] for record in kept} == {"valid"}
@@ -106,9 +105,10 @@ def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start
 
 @pytest.mark.long
 def test_an_engine_that_hangs_is_named_in_bounded_time_and_the_same_command_completes_the_study_when_it_goes_on(study):
-    """It takes every question, and answers none."""
+    """A hanging engine takes every request, and answers none."""
     study.settings = TWICE
-    # A minute, also for a run whose ranks the engine does not end, and ten seconds for each question are long for a test.
+    # The usual times are long for a test: a minute, also for a run whose ranks the engine does not end, and ten seconds
+    # per request.
     study.project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
     study.project.change("scripts/plimsoll/environments/engine.py", "ANSWER_SECONDS = 10", "ANSWER_SECONDS = 3")
     study.project.change("config/profiles/ci.yaml", "  standard: {exact: 60, over: 120}", "  standard: {exact: 10, over: 20}")
@@ -144,7 +144,7 @@ def test_a_cell_without_a_run_that_counts_is_told_and_tried_again_by_so_many_sta
     fresh.keep_three_cells()
     path = fresh.folder / "config/profiles/ci.yaml"
     usual = path.read_text()
-    # Nothing ends as soon as this.
+    # No run ends within this limit.
     path.write_text(usual.replace("exact: 60, over: 120", "exact: 0.02, over: 0.02").replace("attempts: 3", "attempts: 1"))
     for start in (1, 2, 3):
         done = fresh.snakemake("all", "--cores", "all")
@@ -154,10 +154,10 @@ def test_a_cell_without_a_run_that_counts_is_told_and_tried_again_by_so_many_sta
         for name in ("claims.html", "liu2020/report.html"):
             assert (fresh.folder / "results" / name).stat().st_size > 0
         records = [json.loads((fresh.folder / path).read_text()) for path in fresh.files(RUNS)]
-        # The ci profile has two starts: the third tries nothing.
+        # The ci profile allows two starts, so the third tries nothing.
         assert {record["attempts"] for record in records} == {min(start, 2)}
         assert [line.startswith("[") for line in done.stderr.splitlines()].count(True) == (len(records) if start < 3 else 0)
-    # What the sentence advises, once the cause is mended.
+    # The user does what the sentence advises, after the cause was removed.
     assert "raise `starts` in config/profiles/ci.yaml" in sentence
     assert "starts: 2" in usual
     path.write_text(usual.replace("starts: 2", "starts: 3"))

@@ -1,4 +1,4 @@
-"""Measured in another folder than the project's: by --directory, and as a module of another workflow."""
+"""Measurements in another folder than the project's: by --directory, and as a module of another workflow."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A host whose memory grows and shrinks, as virtual machines' does: what is measured stays measured."""
+"""A host whose memory grows and shrinks, as that of virtual machines does: existing measurements stay valid."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from tests.project import RUNS
 
-# STREAM's problem follows the memory.
+# The size of STREAM's problem depends on the memory.
 SETTINGS = (
     "profile=ci",
     "repetitions=2",
@@ -19,7 +19,7 @@ SETTINGS = (
 ORDER = 20000
 SHARE, GIB = 0.1, 2**30
 TOTAL = re.compile(r"(MemTotal: +)[0-9]+")
-# Binds files over the kernel's, and goes on as the command.
+# Mounts files over the kernel's, and then executes the command.
 BOUND = 'while [ "$1" != -- ]; do mount --bind "$1" "$2" && shift 2 || exit 1; done; shift; exec "$@"'
 
 
@@ -35,7 +35,7 @@ def project(fresh):
 
 
 def start(project, gib: float, *arguments: str) -> str:
-    """What the workflow says on a host that has so much memory, in all and in its smallest node."""
+    """Run the workflow on a host with `gib` GiB of memory in all, and in its smallest node; return its messages."""
     files = [Path("/proc/meminfo"), *sorted(Path("/sys/devices/system/node").glob("node[0-9]*/meminfo"))]
     pairs = []
     for number, file in enumerate(files):
@@ -62,7 +62,7 @@ def plan(project) -> str:
 
 
 def largest(gib: float) -> int:
-    """The order of the largest matrix that a profile lets a node of this memory have."""
+    """Return the order of the largest matrix that a profile allows for a node with `gib` GiB of memory."""
     return int((SHARE * gib * GIB / 8) ** 0.5)
 
 
@@ -73,7 +73,7 @@ def test_a_host_whose_memory_grows_and_shrinks_measures_nothing_anew(project):
     for gib in (8, 1):
         assert "Nothing to be done" in start(project, gib, "measurements")
 
-    # An earlier version of Plimsoll noted nowhere what sizes follow from.
+    # An earlier version of Plimsoll did not note what the sizes follow from.
     folder = project.folder / "results/liu2020"
     (folder / "sizes.json").rename(folder / "kept")
     (folder / "plan.json").write_text(json.dumps({key: value for key, value in json.loads(planned).items() if key != "sizes"}))
@@ -81,7 +81,7 @@ def test_a_host_whose_memory_grows_and_shrinks_measures_nothing_anew(project):
     assert records(project) == measured
     (folder / "kept").rename(folder / "sizes.json")
 
-    # What is measured later has the same size, and the plan is the same.
+    # A later run has the same size, and the plan is the same.
     deleted, kept = measured
     (project.folder / deleted).unlink()
     said = start(project, 8, "measurements")
@@ -99,7 +99,7 @@ def test_a_host_whose_memory_grows_and_shrinks_measures_nothing_anew(project):
     changed = f"the problem size (order) was {largest(2)} and is {largest(0.2)} now"
     assert f"liu2020: 2 valid runs are put aside in results/liu2020/archive/: {changed}." in said
 
-    # Decided again by the user, who gets back what was measured with these sizes.
+    # The user has the sizes decided again, and gets back what was measured with them.
     (folder / "sizes.json").unlink()
     said = start(project, 2, "measurements")
     assert records(project) == measured

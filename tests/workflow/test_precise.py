@@ -1,4 +1,4 @@
-"""More repetitions until intervals are narrow enough, as `make precise` does it."""
+"""More repetitions until intervals are narrow enough, as with `make precise`."""
 
 import json
 
@@ -20,7 +20,7 @@ def test_repetitions_are_added_where_intervals_are_wide_and_up_to_the_maximum(fr
     first = {path: (fresh.folder / path).read_text() for path in fresh.files(RUNS)}
     assert {path.split("/")[-1] for path in first} == {"1.json", "2.json", "3.json"}
 
-    # No interval of three runs is as narrow as this: every cell that is compared gets as many as it may have, and no more.
+    # No interval of three runs is as narrow as this. So every compared cell gets the maximum of repetitions, and no more.
     done = fresh.precise(0.000001, 4, *SETTINGS)
     assert done.returncode == 0, done.stderr
     assert "wider than 1e-06" in done.stdout
@@ -29,7 +29,7 @@ def test_repetitions_are_added_where_intervals_are_wide_and_up_to_the_maximum(fr
     compared = {cell for column in precision.CELLS for cell in table[column].dropna()}
     asked = json.loads((fresh.folder / "results/liu2020/repetitions.json").read_text())
     assert {cell for cell, number in asked["cells"].items() if number == 4} == compared
-    # What was measured is kept as it was.
+    # Earlier records are unchanged.
     assert all((fresh.folder / path).read_text() == text for path, text in first.items())
     assert len(fresh.files(RUNS)) == len(first) + len(compared)
 

@@ -1,5 +1,7 @@
-"""A study whose host runs out of something while it measures, for real: it ends with a sentence, and the same command completes
-it once there is enough. What was measured before stays as it is, byte for byte."""
+"""A study whose host really runs out of something while it measures: the workflow ends with a sentence.
+
+The same command completes the study once there is enough. Earlier records stay as they are, byte for byte.
+"""
 
 import contextlib
 import json
@@ -23,26 +25,27 @@ from tests.workflow.conftest import SETTINGS
 from tests.workflow.test_means import said
 
 pytestmark = pytest.mark.long
-# Of ours. Snakemake has one of its own where it cannot write a log.
+# A traceback of our code. Snakemake prints its own where it cannot write a log.
 TRACEBACK = re.compile(r"Traceback (?s:.*)scripts/plimsoll/")
-# The cgroup of all containers of an engine of the test's own: limits there are no other containers'.
+# Cgroup of all containers of the test's own engine: limits there do not concern other containers.
 GROUP = "plimsoll-test-engine"
 
 
 class Running:
-    """A small study in a copy of the project, on this machine or on one within it, or in a group of processes."""
+    """A small study in a copy of the project, on this machine or on one within it, or in a cgroup."""
 
     def __init__(self, project: Project, host: machine.Machine | None = None, group: Path | None = None):
         self.project, self.host = project, host
         self.before = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group)] if group else []
         project.settings = SETTINGS
         project.keep_three_cells()
-        # A minute is long for a test.
+        # The usual minute is long for a test.
         project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
 
     @contextlib.contextmanager
     def started(self) -> Iterator[subprocess.Popen]:
-        """A workflow. Whatever becomes of the test, it does not go on, and hold the machine's lock."""
+        """Start a workflow, and yield its process. If the test fails, the process is killed and does not keep the
+        machine's lock."""
         words = [*self.before, *self.project.command("measurements")]
         process = subprocess.Popen(
             self.host.enter(*words, folder=self.project.folder) if self.host else words,
@@ -64,7 +67,10 @@ class Running:
         return {path: (self.project.folder / path).read_bytes() for path in self.project.files(RUNS)}
 
     def breaks_and_completes(self, breaks: Callable[[], None], mends: Callable[[], None]) -> str:
-        """The sentence with which the workflow ends that something breaks after two records; the next start completes it."""
+        """Break something after two records, and return the sentence with which the workflow ends.
+
+        Check that the next start completes the study.
+        """
         with self.started() as process:
             end = time.monotonic() + 240
             while len(self.project.files(RUNS)) < 2:
@@ -95,7 +101,8 @@ def disk(project: Project, folder: str) -> Iterator[Path]:
 
 
 def again_and_again(change: Callable[[], bool], what: str) -> None:
-    """What the kernel refuses while a file or memory is in use succeeds between two runs."""
+    """Repeat a change for ten seconds until it succeeds between two runs: the kernel refuses it while a file or memory
+    is in use."""
     for _ in range(500):
         if change():
             return
@@ -138,7 +145,7 @@ def test_a_full_disk_of_the_engine_s_stops_the_study_with_a_sentence(fresh, tmp_
 
 @pytest.fixture
 def apart(tmp_path_factory):
-    """A machine with an engine of its own, whose containers are all below GROUP."""
+    """A machine with its own engine, whose containers are all below GROUP."""
     if reason := machine.missing():
         pytest.skip(reason)
     host = engines.Machine(tmp_path_factory.mktemp("machine"))
@@ -151,7 +158,7 @@ def apart(tmp_path_factory):
 
 
 def test_a_host_without_memory_stops_the_study_with_a_sentence(fresh, apart):
-    """The memory of all containers together is less than they take."""
+    """All containers together may have less memory than they need."""
     memory = cgroup.mounts().get("memory", Path("/none")) / GROUP / "memory.limit_in_bytes"
     if not memory.parents[1].is_dir():
         pytest.skip("this needs version 1's controller memory")

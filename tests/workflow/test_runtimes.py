@@ -1,4 +1,4 @@
-"""Runtimes that do not work, or no longer, and targets whose runs do not count: a Docker client fails on purpose."""
+"""Runtimes that never work or stop working, and targets whose runs do not count: a Docker client fails on purpose."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from tests.project import RUNS
 
 FIGURE, REPORT = "results/liu2020/figures/fig11.pdf", "results/liu2020/report.html"
 ONE_NODE, TWO_NODES = "uma/exact/E1/docker", "uma/exact/E2/docker"
-# Where Open MPI starts its daemon in a container.
+# The command with which Open MPI starts its daemon in a container.
 DAEMON = "*exec*orted*"
 TRIED = "results/images/hpcc.runtimes.json"
 
@@ -29,7 +29,7 @@ def study(fresh):
 
 
 def failing(project, what: str, when: str = "true") -> dict[str, str]:
-    """Variables with a Docker client that ends with an error where its arguments match `what`, `when` a command ends well."""
+    """Return variables with a Docker client that fails if its arguments match `what` and the command `when` succeeds."""
     folder = project.folder / "clients"
     folder.mkdir(exist_ok=True)
     script = f'#!/bin/sh\ncase "$*" in {what}) if {when}; then echo "it was made to fail" >&2; exit 9; fi ;; esac\n'
@@ -52,7 +52,7 @@ def cells(project) -> dict[str, dict]:
 
 
 def reasons(project) -> dict[str, str | None]:
-    """Reason by hardware, mode, scheme and runtime."""
+    """Return the reasons of cells by hardware, mode, scheme and runtime."""
     return {"/".join(path.split("/")[:4]): cell["reason"] for path, cell in cells(project).items()}
 
 
@@ -65,12 +65,12 @@ def test_a_runtime_that_works_in_one_node_alone_is_measured_there_and_no_run_fai
     assert reasons(study) == {"uma/exact/E1/bare": None, ONE_NODE: None, TWO_NODES: reasons(study)[TWO_NODES]}
     assert "it was made to fail" in reasons(study)[TWO_NODES]
     assert "it was made to fail" in (study.folder / REPORT).read_text()
-    # What was tried leaves nothing, unless it failed.
+    # A trial leaves nothing, except if it failed.
     tried = study.files("results/liu2020/raw/**/0-*")
     assert tried and all(f"/{TWO_NODES}/" in path for path in tried)
-    # It is remembered, and not tried again.
+    # The result is remembered, and the runtime is not tried again.
     assert "Nothing to be done" in study.snakemake(REPORT, config=settings("optional", 1), **client).stderr
-    # Another client is another system.
+    # Another client counts as another system, so the runtime is tried again.
     failing(study, "nothing")
     done = study.snakemake("measurements", config=settings("optional", 1), **client)
     assert done.returncode == 0, done.stderr
@@ -97,7 +97,7 @@ def test_a_runtime_whose_first_runs_all_fail_alike_is_skipped_in_this_start_and_
     for scheme in (ONE_NODE, TWO_NODES):
         assert "the first runs all failed alike" in reasons(study)[scheme]
     assert "the first runs all failed alike" in (study.folder / REPORT).read_text()
-    # The next start tries it again. It is required now.
+    # The next start tries the runtime again, which is required now.
     done = study.snakemake("measurements", config=settings("required", 4), **client)
     assert done.returncode != 0
     assert "required runtimes do not work, and their runs were skipped in this start: docker, " in done.stderr
@@ -114,13 +114,13 @@ def test_a_record_and_a_figure_whose_runs_all_fail_are_no_success(study):
     said = "0 of 1 runs asked for count; the others do not: failed: mpirun ended with "
     assert done.returncode != 0 and said in done.stderr.splitlines()[-1], done.stderr
     assert [one["status"] for one in records(study)] == ["failed"]
-    # The runs on bare metal count, and the picture is there.
+    # The runs on bare metal count, so there is a picture.
     for _ in range(3):
         done = study.snakemake(FIGURE, config=asked, **client)
         last = done.stderr.splitlines()[-1]
         assert done.returncode != 0 and "runs asked for count; the others do not: failed: " in last, done.stderr
         assert (study.folder / FIGURE).is_file()
-    # Every start that the profile allows has tried them by now.
+    # By now as many starts have tried them as the profile allows.
     assert {one.get("starts", 1) for one in records(study) if one["status"] == "failed"} == {2}
     bare = next(path for path in cells(study) if "/bare/" in path)
     assert study.snakemake(f"results/liu2020/runs/{bare}/1.json", config=asked, **client).returncode == 0

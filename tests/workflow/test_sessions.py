@@ -1,4 +1,4 @@
-"""Another session of a small study, on a machine of its own whose engine may be started again."""
+"""Another session of a small study, on its own machine, whose engine may be started again."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ def test_another_session_has_a_fresh_engine_and_image_and_both_are_in_the_report
     kept = study.project.folder / "results/sessions/liu2020/1"
     assert {path: (kept / path.removeprefix("results/liu2020/")).read_text() for path in before} == before
 
-    # A session that has measured nothing yet is the same one. That the image is unpacked again was seen above.
+    # A session without measurements is continued. That the image is unpacked again was checked above.
     described = study.project.folder / "results/images/hpcc.json"
     described.rename(tmp_path / "hpcc.json")
     again = study.run("-m", "plimsoll", "new-session", *SETTINGS)

@@ -1,4 +1,4 @@
-"""Set-up: skipped where it is satisfied, and one sentence where it cannot be done."""
+"""Set-up: skipped where nothing is missing, and one sentence where it is impossible."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ def test_what_is_satisfied_is_skipped_without_a_word():
 
 @pytest.fixture
 def as_nobody():
-    """Runs a set-up step as a user without rights, on a machine where the step is not satisfied."""
+    """Return a function that runs a set-up step as a user without rights, on a machine that lacks what the step provides."""
     if os.geteuid():
         pytest.skip("only root can become somebody else")
     folder = Path(tempfile.mkdtemp(dir="/tmp"))
@@ -37,7 +37,7 @@ def as_nobody():
             "bash",
             str(folder / f"scripts/setup/{step}.sh"),
         ]
-        # Only what every machine has: no docker, no apptainer.
+        # The path has only what every machine has: no docker, no apptainer.
         return subprocess.run(
             command,
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **environment},

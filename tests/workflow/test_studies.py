@@ -1,4 +1,4 @@
-"""The other studies as a user runs them, whole: from nothing to figures, tables, verdicts and pages, on the ci profile."""
+"""The other studies as a user runs them completely, on the ci profile: all figures, tables, verdicts and pages."""
 
 import json
 
@@ -16,7 +16,7 @@ STUDIES = ("amaral2015", "li2018", "li2018-hadoop")
 
 
 class Whole(Project):
-    """A copy of the project with everything of a study made."""
+    """A copy of the project in which everything of a study was made."""
 
     def __init__(self, folder, study: str):
         super().__init__(folder)

@@ -1,4 +1,4 @@
-"""A study that was measured before an upgrade: nothing is pooled, nothing is lost, and the user is told what to do."""
+"""A study that was measured before an upgrade: nothing is pooled, nothing is lost, and a message says what to do."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def test_runs_before_and_after_an_upgrade_are_kept_apart(fresh):
     noted = json.loads(note.read_text())
     assert {json.loads(text)["system"] for text in before.values()} == set(noted["identities"].values())
 
-    # As if this kernel had come after the measuring.
+    # As if the kernel had been upgraded after the measurements.
     noted["parts"]["this host"]["kernel"] = "5.0 of last year"
     noted["seen"]["boot"] = "last year"
     note.write_text(json.dumps(noted))

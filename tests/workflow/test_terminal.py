@@ -1,4 +1,4 @@
-"""What the terminal says: what there is to make, what goes on, and what came out, at every start."""
+"""Messages of every start on the terminal: what can be made, what is in progress, and the results."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ SETTINGS = ("profile=ci", "repetitions=1", "runtimes={docker-ptrace: off, singul
 
 
 def stage(project, *arguments: str) -> subprocess.CompletedProcess:
-    """A stage of the command line, as `make list` calls it."""
+    """Run a stage of the command line, as `make list` does."""
     return subprocess.run(
         [sys.executable, "-m", "plimsoll", *arguments],
         cwd=project.folder,
@@ -75,7 +75,7 @@ def test_a_start_ends_with_the_findings_and_so_does_one_with_nothing_to_do(fresh
         "verdicts: writing the page",
     ):
         assert begun in lines
-    # Of 126; those that rest on the same comparisons are counted once.
+    # There are 126 claims. Claims that rest on the same comparisons are counted once.
     first = next(number for number, line in enumerate(lines) if re.match(r"liu2020: 12[0-6] findings: ", line))
     assert lines[-1] == "Read on: results/claims.html"
     assert first > max(number for number, line in enumerate(lines) if line.startswith("Elapsed time"))
@@ -85,7 +85,7 @@ def test_a_start_ends_with_the_findings_and_so_does_one_with_nothing_to_do(fresh
     assert again.stderr.splitlines()[-1] == lines[-1]
     assert [line for line in again.stderr.splitlines() if "findings: " in line] == [lines[first]]
 
-    # Not at the end of anything else.
+    # No other command ends with these lines.
     assert "findings: " not in fresh.snakemake("results/liu2020/runs.csv", config=SETTINGS).stderr
     assert "findings: " not in fresh.snakemake("--dry-run", "all", config=SETTINGS).stderr
     assert "  seccomp      measured" in stage(fresh, "list", *SETTINGS).stdout

@@ -20,7 +20,7 @@ from tests.project import BARE_AND_DOCKER, Project
 
 RUNS = "results/liu2020/runs"
 STUDY = yaml.safe_load((PROJECT / "config/studies/liu2020.yaml").read_text())
-# Some of each chart: to draw them all takes two minutes, and the numbers of all are made in tests/unit/test_figures.py.
+# Some figures of each chart: drawing all takes two minutes, and tests/unit/test_figures.py makes the numbers of all.
 DRAWN = (1, 4, 6, 7, 9, 12, 13, 14, 15, 16, 20, 27, 29, 30, 31, 38, 40)
 FIGURES, METRICS = {f"fig{number:02}": STUDY["figures"][f"fig{number:02}"] for number in DRAWN}, STUDY["metrics"]
 # And some of the sections of each experiment but the first: to measure them all takes four minutes.
@@ -168,7 +168,7 @@ def test_runs_under_an_instrument_are_not_measurements(project, everything):
 
 
 def test_table_1_is_what_the_ranks_profiles_say(project, everything):
-    """From the ranks' own files to the table, by another way than the workflow's."""
+    """The table is computed from the ranks' own files, independently of the workflow."""
     results = project.folder / "results/liu2020"
     table = pd.read_csv(results / "tables/table01.csv").set_index(["section", "mode", "pattern"])
     assert len(table) == 6 * 2 * 9
@@ -193,7 +193,7 @@ def test_a_figure_that_needs_two_settings_says_why_there_is_none(project, everyt
 
 
 def test_the_numbers_are_those_that_hpcc_printed(project, everything):
-    """From the raw output to the figure's data, by another way than the workflow's."""
+    """The figure's data are computed from the raw output, independently of the workflow."""
     results = project.folder / "results/liu2020"
     data = pd.read_csv(results / "figures/fig06.csv").set_index(["scheme", "runtime", "affinity"])
     checked = 0
@@ -235,7 +235,7 @@ def test_a_second_start_has_nothing_to_do(project, everything):
     assert project.jobs("all") == {}
 
 
-# With how many figures are drawn of each.
+# Number of figures that are drawn with each file.
 EDITED = {
     "scripts/plimsoll/designs/splitting/charts/contention.py": 1,  # 27
     "scripts/plimsoll/designs/splitting/charts/affinity.py": 1 + 3,  # 31, and events (14, 20, 38), which are drawn with it
@@ -261,7 +261,7 @@ def test_a_deleted_figure_or_record_is_made_again_and_nothing_else(project, ever
     assert jobs.pop("figure") == 1
     assert set(jobs) <= {"all", "report"}
     shutil.move(kept, figure)
-    # Of a cell that one figure alone shows, figure 15.
+    # A record that only figure 15 shows.
     path = project.folder / f"{RUNS}/uma/over/O3/docker/any/enabled/standard/plain/dgemm/1.json"
     path.unlink()
     jobs = project.jobs("all")
@@ -316,7 +316,7 @@ def test_records_of_other_bits_stop_the_analysis_in_one_sentence(project, everyt
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
-    """In a later block than the first, too: each repetition is there once."""
+    """That holds in a later block than the first, too: each repetition is there once."""
     fresh.keep_experiment("granularity", "dgemm")
     fresh.settings = ("profile=ci", "repetitions=2", BARE_AND_DOCKER)
     target = "measurements"
@@ -329,7 +329,7 @@ def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
     os.killpg(process.pid, how)
     process.wait(timeout=60)
     if how == signal.SIGINT:
-        # Two lines, and nothing of Snakemake's after them.
+        # These two lines come last, without a line of Snakemake after them.
         *_, stays, again = fresh.said.read_text().splitlines()
         assert stays == interruption.STAYS and again.startswith("plimsoll: to go on: snakemake --cores 1 measurements --config")
         assert process.returncode != 0
@@ -347,12 +347,12 @@ WAITS = r"plimsoll: Another workflow is running in this folder \(\w+, process {}
 
 
 def test_a_second_workflow_in_the_same_folder_waits_and_makes_what_is_not_there_then(fresh, tmp_path_factory):
-    """Whoever is tired of waiting ends it like any other command."""
+    """A waiting workflow can be ended like any other command."""
     fresh.keep_experiment("granularity", "dgemm")
-    # The first is at work while the others start.
+    # The first one still measures while the others start.
     fresh.settings = ("profile=ci", "repetitions=3", BARE_AND_DOCKER)
     first = fresh.start("measurements", records=1)
-    # Typed in another folder than that in which it works.
+    # The command is typed in another folder than the workflow's own.
     name, seconds, tmp_path = fresh.folder.name, [], tmp_path_factory.mktemp("said")
     begin = fresh.command("--snakefile", f"{name}/Snakefile", "--directory", name, "measurements")
     for number, tired in enumerate([signal.SIGINT, signal.SIGTERM, None]):
@@ -404,7 +404,7 @@ def test_two_workflows_in_two_folders_measure_in_turn(fresh, tmp_path_factory):
 
 
 def test_a_record_stays_whose_process_is_killed_after_it(fresh):
-    """Snakemake removes what a job that fails has made."""
+    """Snakemake removes the output of a failed job."""
     fresh.keep_three_cells()
     path = fresh.folder / "scripts/plimsoll/measuring/progress.py"
     says = '    _cross_off(folder, [run, seconds, time.time(), result["status"], result["attempts"]])\n'
@@ -416,5 +416,5 @@ def test_a_record_stays_whose_process_is_killed_after_it(fresh):
     plan = json.loads((fresh.folder / "results/liu2020/plan.json").read_text())
     records = [json.loads((fresh.folder / path).read_text()) for path in fresh.files(f"{RUNS}/**/*.json")]
     assert len(records) == len(plan["order"]) and {record["status"] for record in records} == {"valid"}
-    # None was measured twice.
+    # No run was measured twice.
     assert len(fresh.files("results/liu2020/raw/**/hpccoutf.txt")) == len(records)

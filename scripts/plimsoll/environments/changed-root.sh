@@ -1,16 +1,17 @@
-# Runs a program on bare metal that finds the files of an image where they are in the image: its root becomes a folder with these.
+# Runs a program on bare metal that finds the files of an image at their paths in the image: its root becomes a folder
+# with them.
 #
 #   changed-root.sh ROOTFS NEW FOLDER TEMPORARY PROGRAM...
 #
-# NEW is an empty folder, in which the new root is put together: what is of the image can only be read, FOLDER is there at its own
-# path, and TEMPORARY as /var/tmp. It runs in a mount namespace of its own, with which all of it goes. The program has the
-# variables that a container has, and the run's.
+# NEW is an empty folder in which the new root is put together. The image's files can only be read, FOLDER is at its own
+# path, and TEMPORARY is /var/tmp. The program runs in its own mount namespace, and all mounts disappear with it. It has
+# the variables that a container has, and the run's.
 set -e
 rootfs=$1 new=$2 folder=$3 temporary=$4
 shift 4
 
-# Puts what is in one folder into another; but what is on the way to FOLDER (the rest of its path) is made, so that the image has
-# nothing of it.
+# Puts the content of one folder into another. The folders on the way to FOLDER (the rest of its path) are made, so that
+# the image's folders stay as they are.
 put() (
     next=${3%%/*}
     case $3 in */*) rest=${3#*/} ;; *) rest= ;; esac

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a program in a container that is up. Its variables are those by which Open MPI's launcher tells a rank who it is, and the
-# launcher's settings of the BLAS: an engine's `exec` hands on none of its caller's.
+# Runs a program in a container that is up. It hands on the variables by which Open MPI's launcher tells a rank who it
+# is, and the launcher's settings of the BLAS. An engine's `exec` hands on no variables of its caller.
 #
 # usage: exec-with-variables.sh ENGINE CONTAINER PROGRAM [ARGUMENT...]
 engine=$1

@@ -1,3 +1,3 @@
 #!/bin/sh
-# What Apptainer starts in an instance of an unpacked image that it has not made itself. The instance stays up without it.
+# Apptainer starts this in an instance of an unpacked image that it has not made itself. The instance stays up without it.
 exit 0

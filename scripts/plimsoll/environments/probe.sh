@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints, as "key value" lines, where this process is.
+# Prints, as "key value" lines, where this process is: namespaces, cgroup, root, network links and privileges.
 for kind in cgroup ipc mnt net pid user uts; do echo "$kind $(readlink /proc/self/ns/$kind)"; done
 # The line of the cpu controller (version 1), or the only line (version 2).
 cgroup=

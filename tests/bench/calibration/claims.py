@@ -2,23 +2,23 @@
 
 from plimsoll.claims import verdicts
 
-# The size that claims with a size print, as a relative difference.
+# The size that claims print if they have one, as a relative difference.
 SIZE = 0.1
 
 
 def claim(expected: str, a: list[int], b: list[int] | None = None, **other) -> dict:
-    """A claim about cells by number; `other` fields are a claim's own."""
+    """Return a claim about cells, which are numbers; `other` fields are a claim's own."""
     sides = {"a": {"cell": a}, **({"b": {"cell": b}} if b else {})}
     return {"id": "simulated-c1", "metrics": ["measured"], "needs": [], "expected": expected, **sides, **other}
 
 
 def named(low: float = SIZE, high: float | None = None) -> dict:
-    """The field of a claim that prints a size."""
+    """Return the field of a claim that prints a size."""
     return {"magnitude": {"low": low, "high": low if high is None else high, "of": "(a - b) / b"}}
 
 
 def single(a: list[int], b: list[int], **other) -> tuple[dict, ...]:
-    """The four kinds of claims about one comparison: a difference, one with a size, likeness, and not worse."""
+    """Return the four kinds of claims about one comparison: a difference, one with a size, likeness, and not worse."""
     return (
         claim("higher", a, b, **other),
         claim("higher", a, b, **other, **named()),
@@ -28,7 +28,7 @@ def single(a: list[int], b: list[int], **other) -> tuple[dict, ...]:
 
 
 def ruled(a: list[int], b: list[int]) -> tuple[dict, ...]:
-    """The rules that judge several comparisons, for each kind of claim that they are used for."""
+    """Return claims for each rule that judges several comparisons, of each kind for which it is used."""
     several = [claim("higher", a, b, holds=holds) for holds in (verdicts.EACH, verdicts.MOST, verdicts.SOME, verdicts.AVERAGE)]
     for holds in (verdicts.EACH, verdicts.AVERAGE):
         several.append(claim("higher", a, b, holds=holds, **named()))

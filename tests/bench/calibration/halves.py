@@ -1,6 +1,6 @@
-"""Iterations of the reference of jha2021, two labels drawn by lot within each block: how often do the verdicts find something?
+"""False verdicts on iterations of the reference of jha2021, which get two labels at random within each block.
 
-Both halves of a block are of the same run, so that nothing differs. Measures nothing.
+Both halves of a block are of the same run, so nothing differs. Measures nothing.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from tests.bench.calibration.simulation.worlds import World
 from tests.conftest import PROJECT
 
 OBSERVATIONS = PROJECT / "results/reference/jha2021/observations.csv"
-# One metric per benchmark that makes four iterations and more in a window; metrics of one iteration are not independent.
+# One metric per benchmark that makes at least four iterations in a window. Metrics of one iteration are not independent.
 METRICS = ("floating_point_rate", "triad", "tcp_stream_throughput", "tcp_rr_throughput")
 VIEW = ["case", "pair", "runtime", "placement", "benchmark", "co_runner"]
 ALONE = "1"
-# Iterations of a block that a half needs at least: a spread takes two.
+# The fewest iterations of a block in a half: a spread takes two.
 SMALLEST_HALF = 2
 SPLITS = 200
-# Views that a claim about several comparisons is about.
+# Number of views in a claim about several comparisons.
 SEVERAL = 4
 
 KEY = ("quantity", "expected", "named", "holds", "cells")
@@ -40,14 +40,14 @@ OF_SEVERAL = ruled(list(range(SEVERAL)), list(range(SEVERAL, 2 * SEVERAL)))
 
 
 class View(NamedTuple):
-    """A benchmark in a cell: its values by block, and those of it alone."""
+    """A benchmark in a cell: its values by block, and its values when it runs alone."""
 
     blocks: dict[int, np.ndarray]
     alone: dict[int, np.ndarray]
 
 
 def main() -> None:
-    """Judge all, write one row per metric and claim, and print the means over metrics."""
+    """Judge all views, write one row per metric and claim, and print the means over metrics."""
     table = pd.read_csv(OBSERVATIONS, dtype={"case": str})
     random = np.random.default_rng(2021)
     found = pd.DataFrame([row for metric in METRICS for row in of_metric(metric, views_of(table, metric), random)])
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def views_of(table: pd.DataFrame, metric: str) -> list[View]:
-    """The views of a metric that have enough iterations in each block."""
+    """Return the views of a metric that have enough iterations in each block."""
     measured = table[table["metric"] == metric]
     found = {key: _by_block(group) for key, group in measured.groupby(VIEW)}
     alone = {key[3]: values for key, values in found.items() if key[0] == ALONE}
@@ -77,7 +77,7 @@ def _half(of_blocks: dict[int, np.ndarray]) -> int:
 
 
 def of_metric(metric: str, views: list[View], random: np.random.Generator) -> Iterator[dict]:
-    """One row per claim: how often it is reproduced, contradicted, and its interval covers 0."""
+    """Yield one row per claim: how often it is reproduced, contradicted, and its interval covers 0."""
     drawn = [one for view in views for one in _single(view, random)]
     grouped = [views[at : at + SEVERAL] for at in range(0, len(views) - SEVERAL + 1, SEVERAL)]
     drawn += [(values, OF_SEVERAL) for group in grouped for values in _several(group, random)]
@@ -101,7 +101,7 @@ def _key(one: dict) -> tuple:
 
 
 def _told(rates: np.ndarray) -> dict:
-    """Means over views, with 95 % intervals: views are independent, and the splits of one are not."""
+    """Return means over views, with 95 % intervals. Views are independent, and the splits of one view are not."""
     row = {"views": len(rates), "splits": SPLITS}
     for name, column in zip(RATES, rates.T, strict=True):
         middle, low, high = blocks.t_interval(column)
@@ -127,8 +127,11 @@ def _several(group: list[View], random: np.random.Generator) -> Iterator[np.ndar
 
 
 def split(of_views: list[dict[int, np.ndarray]], random: np.random.Generator) -> np.ndarray:
-    """Of shape (splits, sides times views, blocks, iterations): first the one half of each view, then the other one. Each block
-    gives as many iterations as the poorest."""
+    """Return random halves of views, of shape (splits, 2 * views, blocks, iterations): all first halves, then all
+    second ones.
+
+    Each block gives as many iterations as the block with the fewest.
+    """
     half = min(_half(of_blocks) for of_blocks in of_views)
     drawn = np.stack(
         [

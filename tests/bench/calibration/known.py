@@ -1,4 +1,4 @@
-"""EP-DGEMM with 5, 10 and 20 % less processor time against all of it: is the sign found, does the interval cover it?"""
+"""EP-DGEMM with 5, 10 and 20 % less processor time: how often the sign is found, and the interval covers the loss."""
 
 import tempfile
 from pathlib import Path
@@ -19,8 +19,10 @@ LOSSES = (0.05, 0.10, 0.20)
 
 
 class Limited(Bare):
-    """Bare metal in a cpu cgroup whose quota leaves a share of the processors' time; `throttled` counts the periods of the
-    last run in which it was used up."""
+    """Bare metal in a cpu cgroup whose quota leaves a share of the processors' time.
+
+    `throttled` counts the periods of the last run in which the quota was used up.
+    """
 
     throttled = 0
 
@@ -40,22 +42,22 @@ class Limited(Bare):
         return super().start(specs, Confined(on, join([group])))
 
     def stop(self, nodes) -> None:
-        """Remove the group, after a look at how often it was throttled."""
+        """Read how often the group was throttled, and remove it."""
         counts = dict(line.split() for line in (self.group / "cpu.stat").read_text().splitlines())
         self.throttled = int(counts["nr_throttled"])
         cgroup.remove(parent(nodes[0].spec))
 
 
 def main(experiments: int = 40, blocks: int = 5) -> None:
-    """Measure, and judge what was measured."""
+    """Measure runs, and judge them."""
     random = np.random.default_rng(20)
     rows = []
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         runner = Runner(Path(folder))
         cell = CELLS[0].format("dgemm")
         processors = runner.plan["cells"][cell]["cores"]
-        # The quota is on in every run, so that what a limited group costs at all is on both sides. A quota of exactly all
-        # processors is used up now and then by a few microseconds; half as much again never is.
+        # Every run has a quota, so that the cost of a limited group is on both sides. A quota of exactly all processors
+        # is used up now and then by a few microseconds. A quota of 1.5 times as much never is.
         levels = {share: Limited(1 - share if share else 1.5, processors) for share in (0.0, *LOSSES)}
         for experiment in range(experiments):
             for block in range(blocks):
@@ -69,8 +71,10 @@ def main(experiments: int = 40, blocks: int = 5) -> None:
 
 
 def judge(table: pd.DataFrame) -> None:
-    """Judge runs that were measured, as a claim that prints the true loss would be; print and write what came out. The same
-    runs are also taken as half as many experiments of twice as many blocks."""
+    """Judge measured runs by a claim that prints the true loss; print and write the results.
+
+    The same runs are also taken as half as many experiments of twice as many blocks.
+    """
     print(f"throttled periods in all runs without a loss: {table.loc[table['less'] == 0, 'throttled'].sum()}")
     blocks = table["block"].nunique()
     pairs = table.assign(experiment=table["experiment"] // 2, block=table["block"] + blocks * (table["experiment"] % 2))
@@ -87,7 +91,7 @@ def judge(table: pd.DataFrame) -> None:
 
 
 def _judged(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per experiment and loss."""
+    """Return one row per experiment and loss."""
     rows = []
     for experiment, group in table.groupby("experiment"):
         wide = group.pivot(index="block", columns="less", values="value")

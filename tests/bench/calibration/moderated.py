@@ -1,7 +1,8 @@
-"""A spread that many cells have together, in place of that of four blocks: wrong verdicts, and what is found.
+"""A spread that many cells share, in place of the spread of four blocks: wrong verdicts, and differences found.
 
-Worlds are simulated, with cells whose noise differs and latencies of two modes, and drawn from the references: two runs of
-the baseline in one block, of which nothing differs. Averages have several metrics of one run. Measures nothing.
+Some worlds are simulated, with cells whose noise differs and latencies of two modes. Others are drawn from the
+references: two runs of the baseline in one block, which differ in nothing. Averages have several metrics of one run.
+Measures nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,9 +21,9 @@ from tests.bench.calibration import write
 from tests.conftest import PROJECT
 
 BLOCKS, ROWS, DRAWS = (3, 4, 5, 10), (16, 144, 846), 400
-# Comparisons that have a baseline cell in common.
+# Number of comparisons that share a baseline cell.
 PER_BASELINE = 8
-# What an average's comparisons have in common: (correlation of the metrics of a run, how often one baseline of all runs).
+# What the comparisons of an average share: (correlation of a run's metrics, runs of one common baseline in a block).
 AVERAGES = 10 * DRAWS
 OF_AVERAGES = {
     "runs of their own": (0.0, 0),
@@ -38,8 +39,11 @@ Noise = Callable[[np.random.Generator, tuple[int, int, int]], np.ndarray]
 
 
 def normal(factor: float, wild: float = 0.0) -> Noise:
-    """Normal logarithms. True spreads differ by `factor` (log-normally) from one group of cells that are compared to the next,
-    and are five times as large in a share of the cells."""
+    """Return noise with normal logarithms.
+
+    True spreads differ by `factor` (log-normally) from one group of compared cells to the next. They are five times as
+    large in the share `wild` of the cells.
+    """
 
     def draw(random: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
         draws, cells, _ = shape
@@ -52,7 +56,7 @@ def normal(factor: float, wild: float = 0.0) -> Noise:
 
 
 def two_modes(slow: float, alike: bool = True) -> Noise:
-    """A share of the runs is slow; `alike` in all cells, or in each another share (uniform up to twice as many)."""
+    """Return noise of which a share of the runs is slow: `alike` in all cells, or uniform up to twice as many in each cell."""
 
     def draw(random: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
         share = slow if alike else 2 * slow * random.random((*shape[:2], 1))
@@ -76,10 +80,10 @@ WORLDS: dict[str, Noise] = {
 
 
 def averages(noise: Noise, number: int, common: float, baseline: int, random: np.random.Generator) -> dict[str, float]:
-    """Percentages of wrong verdicts on an average of 16 comparisons, four metrics of each of four runs.
+    """Return percentages of wrong verdicts on an average of 16 comparisons, four metrics of each of four runs.
 
-    The noise of a run's metrics has a correlation of `common`. Each is compared with a run of its own, or with one `baseline`
-    cell of all, which runs so many times in a block.
+    The noise of a run's metrics has a correlation of `common`. Each run is compared with a run of its own. If
+    `baseline` is not 0, all are compared with one cell, which runs that many times in a block.
     """
     runs, own = (noise(random, (AVERAGES, 2 * cells, number)).reshape(AVERAGES, 2, cells, number) for cells in (4, 16))
     values = np.sqrt(common) * np.repeat(runs, 4, axis=2) + np.sqrt(1 - common) * own
@@ -110,7 +114,7 @@ def tested(differences: np.ndarray, spread: np.ndarray, degrees: np.ndarray | fl
 
 
 def simulated(noise: Noise, rows: int, number: int, random: np.random.Generator) -> np.ndarray:
-    """Differences of shape (draws, rows, blocks) of which nothing is true."""
+    """Return differences of shape (draws, rows, blocks) without any true effect."""
     baselines = -(-rows // PER_BASELINE)
     draws = max(20, DRAWS * ROWS[1] // max(rows, ROWS[1]))
     cells = noise(random, (draws, rows + baselines, number))
@@ -118,8 +122,11 @@ def simulated(noise: Noise, rows: int, number: int, random: np.random.Generator)
 
 
 def rates(differences: np.ndarray) -> dict[str, float]:
-    """Percentages of wrong verdicts, and of right ones (`found`): by a comparison's own spread, with what all lend to it, and
-    in a family the weaker of that and of the spread of all (`strictly`)."""
+    """Return percentages of wrong verdicts, and of right ones (`found`).
+
+    They are by a comparison's own spread (`own`), and by that with what all comparisons lend to it (`lent`). In a
+    family, the weaker evidence of `lent` and of the spread of all is used too (`strictly`).
+    """
     number = differences.shape[-1]
     own = _deviation(differences)
     lent = [spreads.lent([Spread(one, number - 1) for one in draw]) for draw in own]
@@ -153,12 +160,12 @@ def _of_one(test: Tested) -> dict[str, float]:
 
 
 def _family(test: Tested) -> float:
-    """How often Holm finds one of many, in each direction."""
+    """Return the percentage of families in which Holm's test finds anything, as the mean of both directions."""
     return 100 * float(np.mean([side.min(axis=1) * side.shape[1] < ALPHA / 2 for side in (test.higher, test.lower)]))
 
 
 def of_references() -> Iterator[tuple[str, str, list[np.ndarray]]]:
-    """Yield (study, metric, differences of two runs of the baseline in the same block, by cell) of what nothing differs in."""
+    """Yield (study, metric, differences by cell) of two runs of the baseline in the same block, which differ in nothing."""
     for name in ("liu2020", "plimsoll2026"):
         study = studies.load(name, designs.known())
         factors = [*study.design.factors.FACTORS]
@@ -171,7 +178,7 @@ def of_references() -> Iterator[tuple[str, str, list[np.ndarray]]]:
 
 
 def _pairs(cell: pd.DataFrame) -> Iterator[np.ndarray]:
-    """Differences of the first two runs of each block, and of the next two."""
+    """Yield the differences of the first two runs of each block, and of the next two."""
     logs = [np.log(values.to_numpy()) for _, values in cell.groupby("block")["value"]]
     for first in (0, 2):
         both = np.array([values[first] - values[first + 1] for values in logs if len(values) > first + 1])
@@ -203,7 +210,7 @@ def main() -> None:
 
 
 def _drawn_from(found: list[np.ndarray], random: np.random.Generator) -> Iterator[dict]:
-    """Families of pairs of runs, with signs drawn by lot for all blocks alike and blocks drawn by lot."""
+    """Yield the rates of families of pairs of runs. Blocks, and the sign of each, are drawn at random."""
     for rows in ROWS[:2]:
         for number in BLOCKS[:3]:
             draws = np.empty((DRAWS // 2, rows, number))

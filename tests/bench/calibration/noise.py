@@ -1,14 +1,15 @@
-"""Disturbances of known strength beside real runs: what share is found, and how wrong are the runs that count?
+"""Disturbances of known strength beside real runs: the share that is found, and the error of the runs that count.
 
-Each round has every cell once alone, and once under each disturbance of each strength, in random order, on the quick profile's
-limits, in one attempt. Hogs are processes of stress-ng (Debian's package) in a cgroup whose quota is their strength: so much of
-one processor, in periods of 20 ms (33 and 100 ms for 3 and 1 %). Throttling is a quota that takes so much of one processor from
-the run, as the limits of a container or a job do around the workflow. Swapping is a limit of memory into which that share of
-what the run takes does not fit, with swap space on a disk: of EP-DGEMM alone. A disturbance starts before the run and ends
-after it. The look at the machine before a run is only noted (`found before`): it would have waited for a hog to end. What a
-hypervisor steals cannot be made from within a virtual machine.
+Each round has every cell once alone, and once under each disturbance of each strength. The order is random; the limits
+are those of the quick profile, with one attempt. Hogs are processes of stress-ng (Debian's package) in a cgroup whose
+quota is their strength: that share of one processor, in periods of 20 ms (33 and 100 ms for 3 and 1 %). Throttling is a
+quota that takes that share of one processor from the run, like the limits of a container or a job around the workflow.
+Swapping is a limit of memory into which that share of the run's memory does not fit, with swap space on a disk. It is
+only for EP-DGEMM. A disturbance starts before the run and ends after it. The check of the machine before a run is only
+noted (`found before`): it would have waited for a hog to end. What a hypervisor steals cannot be made from within a
+virtual machine.
 
-It takes root, and cgroups of version 1.
+It needs root, and cgroups of version 1.
 """
 
 import contextlib
@@ -40,9 +41,9 @@ HOGS = {
     "memory bandwidth": ["--stream", "1"],
     "context switches": ["--switch", "1"],
 }
-# Of one processor; of the run's memory.
+# Shares of one processor, and of the run's memory.
 STRENGTHS, OF_MEMORY = (0.01, 0.03, 0.1, 0.3, 1.0), (0.003, 0.01, 0.03, 0.1)
-# Others read all of their memory again and again, and would be at work for minutes.
+# Only this metric is swapped. The others read all of their memory again and again, and would take minutes.
 SWAPPED = "dgemm_gflops"
 ALONE, THROTTLING, SWAPPING = "none", "throttling", "swapping"
 SWAP_BYTES = 2**30
@@ -62,7 +63,7 @@ IDLE = studies.profile("quick")["idle"]["busy_share"]
 
 
 def main(rounds: int = ROUNDS) -> None:
-    """Measure, and show what was measured."""
+    """Measure runs, and show the results."""
     if lacking := [name for name in ("stress-ng", "mkswap", "swapon") if not shutil.which(name)]:
         raise SystemExit(f"this bench needs {', '.join(lacking)} (apt-get install stress-ng util-linux)")
     random = np.random.default_rng(19)
@@ -89,7 +90,7 @@ def main(rounds: int = ROUNDS) -> None:
 
 
 def row(record: dict) -> dict:
-    """What a record says of the machine."""
+    """Return what a record says of the machine."""
     during = record["noise"].get("during", {})
     seen = ("neighbour_share", "throttled_seconds", "swapped_bytes")
     return {
@@ -99,7 +100,7 @@ def row(record: dict) -> dict:
 
 
 def disturbance(kind: str, strength: float, memory: int) -> contextlib.AbstractContextManager:
-    """Something that disturbs what is measured meanwhile; `memory` is what the run takes (bytes)."""
+    """Return a context in which runs are disturbed; `memory` is what the run takes (bytes)."""
     if kind == ALONE:
         return contextlib.nullcontext()
     if kind == THROTTLING:
@@ -111,7 +112,7 @@ def disturbance(kind: str, strength: float, memory: int) -> contextlib.AbstractC
 
 @contextlib.contextmanager
 def within(controller: str) -> Iterator[Path]:
-    """This process, and all that it starts, are in a group of version 1 of their own."""
+    """Put this process, and all that it starts, into a version 1 cgroup of their own."""
     group = cgroup.mounts()[controller] / GROUP
     own = cgroup.of_process(os.getpid(), cgroup.mounts(), controller)
     group.mkdir()
@@ -125,7 +126,7 @@ def within(controller: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def throttled(processors: float) -> Iterator[None]:
-    """So many processors for what the workflow starts, and as many for Docker's containers."""
+    """Leave so many processors to what the workflow starts, and as many to Docker's containers."""
     with within("cpu") as group:
         folders = (group, cgroup.mounts()["cpu"] / "docker")
         for folder in folders:
@@ -139,8 +140,8 @@ def throttled(processors: float) -> Iterator[None]:
 
 
 def taken(runner: Runner, cell: str) -> int:
-    """The most memory that a run takes for its data, in bytes: what it reads of files is not, and never goes to swap space."""
-    for _ in range(10):  # somebody may have been at work
+    """Return the most memory that a run takes for its data (bytes). What it reads of files never goes to swap space."""
+    for _ in range(10):  # other programs may have been running
         with within("memory") as group, looked_at(group) as seen:
             if runner.run(cell):
                 return max(seen)
@@ -149,7 +150,7 @@ def taken(runner: Runner, cell: str) -> int:
 
 @contextlib.contextmanager
 def looked_at(group: Path) -> Iterator[list[int]]:
-    """What the processes of a group have in memory for their data (bytes), looked at again and again."""
+    """Yield a list of the memory that the processes of a group have for their data (bytes), read every LOOK_SECONDS."""
     seen: list[int] = []
     over = threading.Event()
 
@@ -169,7 +170,7 @@ def looked_at(group: Path) -> Iterator[list[int]]:
 
 @contextlib.contextmanager
 def without_room(limit: int) -> Iterator[None]:
-    """Memory for so many bytes of what this process starts; the rest has to be on the disk."""
+    """Limit the memory of what this process starts to so many bytes. The rest has to be on the disk."""
     with within("memory") as group:
         (group / "memory.limit_in_bytes").write_text(str(limit))
         yield
@@ -177,20 +178,20 @@ def without_room(limit: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def hog(kind: str, strength: float) -> Iterator[None]:
-    """A program beside what is measured meanwhile: so much of one processor."""
+    """Run a program beside the measurement that uses so much of one processor."""
     (group,) = cgroup.make(GROUP, ["hog"], cgroup.mounts())
     period = max(PERIOD, int(QUOTA / strength))
     (group / "cpu.cfs_period_us").write_text(str(period))
     (group / "cpu.cfs_quota_us").write_text(str(max(QUOTA, round(strength * period))))
     words = shlex.join(["stress-ng", "--quiet", "--timeout", "0", *HOGS[kind]])
-    # This process is in the group that counts what runs use themselves, and a hog must not be.
+    # This process is in the group that counts what runs use themselves. The hog must not be in it.
     others = cgroup.mounts().get("unified", group)
     enter = f"echo $$ >{group}/cgroup.procs && echo $$ >{others}/cgroup.procs"
     process = subprocess.Popen(["sh", "-c", f"{enter} && exec {words}"], start_new_session=True)
     try:
         yield
     finally:
-        # What is killed may just have started another one.
+        # A killed process may just have started another one.
         while there := (group / "cgroup.procs").read_text().split():
             subprocess.run(["kill", "-KILL", *there], capture_output=True)
             time.sleep(0.01)
@@ -199,9 +200,11 @@ def hog(kind: str, strength: float) -> Iterator[None]:
 
 
 def show(table: pd.DataFrame) -> None:
-    """Print a table in Markdown with one row per disturbance and strength, and write it: the share of runs that were found
-    before, and while they ran, with its 95 % interval; and of those that count how far their values are from those alone, in
-    the mean of all benchmarks, with its 95 % interval."""
+    """Print a table in Markdown with one row per disturbance and strength, and write it.
+
+    It has the share of runs that were found before they began, and while they ran with its 95 % interval. For runs that
+    count it has the difference of their values from those alone: the mean over all benchmarks with its 95 % interval.
+    """
     alone = np.log(table[table["hog"] == ALONE].set_index(["metric", "round"])["value"])
     told = []
     for (kind, strength), group in table[table["hog"] != ALONE].groupby(["hog", "strength"]):
@@ -230,5 +233,5 @@ def show(table: pd.DataFrame) -> None:
 
 
 def named(name: str, values: Sequence[float]) -> dict[str, float]:
-    """An estimate and the ends of its interval, each with its name."""
+    """Return an estimate and the ends of its interval, each with its name."""
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))

@@ -4,7 +4,7 @@ from tests.bench.calibration import known, read, same
 
 
 def main() -> None:
-    """Judge both, and write their tables anew."""
+    """Judge both again, and write their tables."""
     print("the same cell under two labels")
     same.judge(read("same_runs"))
     print("\na known effect")

@@ -1,4 +1,4 @@
-"""Two labels on the same cell, drawn by lot within each block of two runs: how often do the verdicts find something?"""
+"""False verdicts on real runs of one cell, which get two labels at random within each block of two runs."""
 
 import tempfile
 from itertools import product
@@ -14,7 +14,7 @@ from tests.bench.calibration.claims import claim, single
 from tests.bench.calibration.study import ALPHA, of_values, whole
 from tests.bench.runs import Runner
 
-# Of a block with two runs of each cell, one metric per benchmark.
+# Metrics that are counted: one per benchmark.
 FIRST = ("dgemm_gflops", "pingpong_bandwidth")
 
 
@@ -38,8 +38,10 @@ def main(pairs: int = 40, runs: int = 5) -> None:
 
 
 def judge(table: pd.DataFrame) -> None:
-    """Judge runs that were measured, as claims of a difference, with and without a size, of likeness, and of no loss; write one
-    row per pair and metric, and print the shares."""
+    """Judge measured runs by claims of a difference (with and without a size), of likeness, and of no loss.
+
+    Write one row per pair and metric, and print the shares of the verdicts.
+    """
     rows = []
     for (pair, cell, metric), group in table.groupby(["pair", "cell", "metric"]):
         wide = group.pivot(index="block", columns="label", values="value").dropna()
@@ -75,10 +77,10 @@ def _judged(wide: pd.DataFrame) -> dict:
 
 
 def _relabelled(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Shares of false verdicts by rule, of claims about four cells (both benchmarks, both runtimes).
+    """Return shares of false verdicts by rule, of claims about four cells (both benchmarks, both runtimes).
 
-    Four pairs in turn make the cells of one claim. Labels are the same cell's, so each of the 2 ** blocks ways to swap them in
-    whole blocks is as likely as the one that was drawn; all are judged.
+    Four successive pairs make the cells of one claim. Both labels are on the same cell. So each of the 2 ** blocks ways
+    to swap them in whole blocks is as likely as the one that was drawn, and all are judged.
     """
     first = table[table["metric"].isin(FIRST)].pivot(index=["pair", "block"], columns="label", values="value")
     shares: dict[str, list] = {}

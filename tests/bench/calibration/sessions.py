@@ -1,9 +1,10 @@
-"""Two sets of results of a machine that nobody has changed: how often `compare` says that something differs.
+"""Two sets of results of an unchanged machine: how often `compare` says that something differs.
 
-First real ones: pairs of sessions of one processor, half an hour to days apart (docs/calibration/sessions.csv: of each cell the
-number, mean and standard deviation of its blocks' logarithms in both). Then simulated ones (docs/calibration/compared.csv), in
-which the variance between sessions is a known share of that between blocks: false differences in single cells and in whole
-tables, with and without what is allowed for days, likeness wrongly shown at the margin, coverage, and differences found.
+The first are real: pairs of sessions of one processor, half an hour to days apart. Their table
+docs/calibration/sessions.csv has the number, mean and standard deviation of the logarithms of each cell's blocks in
+both. The others are simulated (docs/calibration/compared.csv), and the variance between sessions is a known share of
+that between blocks. They give false differences in single cells and in whole tables, with and without what is allowed
+for days. They also give likeness wrongly shown at the margin, coverage, and differences found.
 """
 
 from dataclasses import asdict, dataclass
@@ -17,23 +18,25 @@ from scipy import special
 from tests.bench.calibration import read, wilson, write
 
 ALPHA, MARGIN, TABLES = 0.05, 0.05, 2
-# What is allowed for days: nothing, and what `compare` does.
+# Allowance for differences between days: nothing, and what `compare` allows.
 ALLOWED = {"nothing": np.inf, "as compare does": two_sets.SESSION_BLOCKS}
 OF_OTHERS = "as the other studies show"
-# The variance between sessions over that between blocks that is allowed for.
+# Variance between sessions over that between blocks, for which `compare` allows.
 USUAL = 1 / two_sets.SESSION_BLOCKS
 METRICS = 4
 # True spreads of cells differ by a factor of 1.5 up and down (one standard deviation).
 UNEQUAL = np.log(1.5)
-# How a session's deviation is shared: by all cells of a metric, by each cell alone, or half by half.
+# Share of a session's deviation that all cells of a metric have in common; the rest is each cell's own.
 SHARES = {"all cells alike": 1.0, "half": 0.5, "each cell alone": 0.0}
 
 
 @dataclass(frozen=True)
 class World:
-    """Sets of METRICS metrics with so many `cells` each, so many `blocks` in each of so many `sessions`; `between` is the
-    variance between sessions over that between blocks, `share` one of SHARES, `noise` the standard deviation of a block, and
-    `truth` the true difference of all cells, on logarithms."""
+    """Sets of METRICS metrics with `cells` cells each, and `blocks` blocks in each of `sessions` sessions.
+
+    `between` is the variance between sessions over that between blocks, and `share` one of SHARES. `noise` is the
+    standard deviation of a block, and `truth` the true difference of all cells, on logarithms.
+    """
 
     cells: int
     blocks: int
@@ -46,7 +49,7 @@ class World:
 
 
 def worlds() -> list[World]:
-    """All worlds that are simulated."""
+    """Return all worlds that are simulated."""
     same = [
         World(cells, blocks, 1, between, share, 0.1, 0.0, draws)
         for cells, draws in ((3, 4000), (10, 4000), (60, 2000))
@@ -81,11 +84,13 @@ def main() -> None:
 
 
 def real() -> pd.DataFrame:
-    """One row per pair of sessions and allowance: the share of cells with p below ALPHA, and the smallest adjusted p of the
-    table; the variance between sessions over that between blocks, over all cells, and what is allowed of it.
+    """Return one row per pair of sessions and allowance.
 
-    What `compare` allows was chosen on these pairs. So each is also judged with what the pairs of the other studies show, on
-    average.
+    It has the share of cells with p below ALPHA, and the smallest adjusted p of the table. It also has the variance
+    between sessions over that between blocks, over all cells, and how much of it is allowed.
+
+    What `compare` allows was chosen on these pairs. So each is also judged with what the pairs of the other studies
+    show, on average.
     """
     pairs = dict(iter(read("sessions").groupby("pair", sort=False)))
     ratios = {pair: _ratio(cells) for pair, cells in pairs.items()}
@@ -112,7 +117,10 @@ def _within(cells: pd.DataFrame) -> float:
 
 
 def _ratio(cells: pd.DataFrame) -> float:
-    """The variance between sessions, beyond what blocks make of it, over that of the blocks: each relative to its metric's."""
+    """Return the variance between sessions over that of the blocks, each relative to its metric's.
+
+    The part of it that blocks explain is subtracted.
+    """
     within = cells.groupby("metric")[list(cells)].apply(_within)
     by_blocks = cells["sd_a"] ** 2 / cells["number_a"] + cells["sd_b"] ** 2 / cells["number_b"]
     seen = ((cells["mean_a"] - cells["mean_b"]) ** 2 - by_blocks) / 2
@@ -135,12 +143,12 @@ def _p(row, within: float, session_blocks: float) -> float:
 
 
 def least(p: np.ndarray) -> float:
-    """The smallest p of a table, adjusted."""
+    """Return the smallest p of a table, adjusted (Holm)."""
     return float(paper_tests.holm(p).min())
 
 
 def drawn(world: World, random: np.random.Generator, draws: int) -> list[np.ndarray]:
-    """Logarithms of two sets, of shape (draws, metrics, cells, sessions, blocks)."""
+    """Return the logarithms of two sets, of shape (draws, metrics, cells, sessions, blocks)."""
     spreads = world.noise * np.exp(UNEQUAL * random.standard_normal((draws, METRICS, world.cells)))
     scale = np.sqrt((spreads**2).mean(axis=2, keepdims=True))[..., None]
     share, shape = SHARES[world.share], (*spreads.shape, world.sessions)
@@ -154,19 +162,21 @@ def drawn(world: World, random: np.random.Generator, draws: int) -> list[np.ndar
 
 
 def table(logs: np.ndarray) -> pd.DataFrame:
-    """A set of one draw, as `compare` takes it."""
+    """Return a set of one draw as a table that `compare` takes."""
     metric, cell, session, block = (index.ravel() for index in np.indices(logs.shape))
     names = {"metric": np.char.add("m", metric.astype(str)), "cell": np.char.add("c", cell.astype(str)), "group": "g"}
     return pd.DataFrame({**names, "session": session, "block": block, "value": np.exp(logs.ravel()), "better": "higher"})
 
 
 def tested(sets: list[np.ndarray], session_blocks: float, average: bool = False) -> dict[str, np.ndarray]:
-    """What two sets say of each cell, or of each average over the cells of a metric, of many draws at once: `p`, `p_alike`, and
-    the ends of the interval, on logarithms."""
+    """Test each cell of two sets, or with `average` each average over the cells of a metric, for many draws at once.
+
+    Return `p`, `p_alike`, and the ends of the interval (`low`, `high`), on logarithms.
+    """
     sessions, blocks = sets[0].shape[-2:]
     within = np.mean([logs.var(axis=-1, ddof=1).mean(axis=(2, 3)) for logs in sets], axis=0)
     between, known = _between(sets, within, session_blocks)
-    # As one block value per cell, or the mean over the cells.
+    # The values are those of each cell, or means over the cells.
     means = [logs.mean(axis=-1) for logs in sets]
     rest = [logs - mean[..., None] for logs, mean in zip(sets, means, strict=True)]
     if average:
@@ -201,7 +211,7 @@ def _between(sets: list[np.ndarray], within: np.ndarray, session_blocks: float) 
 
 
 def simulate(world: World, seed: int) -> list[dict]:
-    """One row per allowance: shares of the draws' cells, averages and whole tables, with their 95 % intervals."""
+    """Return one row per allowance: shares of the draws' cells, averages and whole tables, with their 95 % intervals."""
     return [
         {
             "allowed": allowed,
@@ -233,7 +243,7 @@ def _told(world: World, sets: list[np.ndarray], session_blocks: float) -> dict[s
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
-    """p adjusted within each row."""
+    """Return p adjusted within each row (Holm)."""
     order = np.argsort(p, axis=1)
     stepped = np.take_along_axis(p, order, axis=1) * np.arange(p.shape[1], 0, -1)
     adjusted = np.empty_like(p)

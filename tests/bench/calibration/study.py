@@ -1,4 +1,4 @@
-"""The smallest study: a metric of which higher is better, and one of which lower is, in cells that are numbers."""
+"""The smallest study: one metric of which higher is better, and one of which lower is, in cells that are numbers."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -16,14 +16,16 @@ from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.config.studies import Study
 
 METRIC, TIME = "measured", "time"
-# A claim is reproduced, or contradicted, in some arrangements alone.
+# Verdict if a claim is reproduced, or contradicted, only in some arrangements.
 IN_PART = "in part"
 ALPHA = 0.05
 
 
 def contrasts(claim: dict) -> Iterator[tuple[int, int, int | None]]:
-    """(cell of side a, of side b, of their reference) of each comparison of a claim; an order sets each entry against the
-    next."""
+    """Yield (cell of side a, cell of side b, cell of their reference) for each comparison of a claim.
+
+    An order compares each entry with the next.
+    """
     if "a" not in claim:
         for a, b in pairwise(claim["order"]):
             yield a["cell"][0], b["cell"][0], None
@@ -36,7 +38,7 @@ def contrasts(claim: dict) -> Iterator[tuple[int, int, int | None]]:
 
 
 def asking(plan: dict, study: dict):
-    """The function from a claim to what it compares that a design offers (Measured asks it of the study)."""
+    """Return the function from a claim to its comparisons that a design offers (Measured gets it from the study)."""
 
     def asked(claim: dict) -> list:
         if "along" in claim:
@@ -55,7 +57,7 @@ def asking(plan: dict, study: dict):
 
 
 def metric_of(plan: dict, cell: int) -> str:
-    """The metric that a cell has values of."""
+    """Return the metric of a cell's values."""
     return plan["cells"][str(cell)]["metric"]
 
 
@@ -72,7 +74,7 @@ DESIGN = SimpleNamespace(
 
 
 def study_of(cells: int, unit: str = "", times: tuple[int, ...] = ()) -> tuple[Study, dict]:
-    """The study and its plan. In the cells of `times` lower is better."""
+    """Return the study and its plan. In the cells of `times` lower is better."""
     metrics = {METRIC: {"label": METRIC, "unit": unit, "better": "higher"}}
     if times:
         metrics[TIME] = {"label": TIME, "unit": unit, "better": "lower"}
@@ -81,14 +83,17 @@ def study_of(cells: int, unit: str = "", times: tuple[int, ...] = ()) -> tuple[S
 
 
 def of_values(table: pd.DataFrame) -> Measured:
-    """What was observed, of values with blocks as rows and cells as columns, 0 to their number; a value may be missing."""
+    """Return the observations for a table of values: rows are blocks, columns are cells from 0 on. A value may be missing."""
     long = table.rename_axis("repetition").reset_index().melt("repetition", var_name="cell").dropna()
     long = long.assign(metric=METRIC, cell=long["cell"].astype(str), censored=False)
     return Measured(*study_of(len(table.columns)), long, pd.DataFrame())
 
 
 def arranged(claim: dict) -> list[dict]:
-    """A claim in each arrangement of what its paper leaves open: `arranged` has the sides of each; or as it is."""
+    """Return a claim in each arrangement of what its paper leaves open. `arranged` in it has the sides of each.
+
+    A claim without `arranged` is returned as it is.
+    """
     return [{**claim, **sides} for sides in claim.get("arranged", [{}])]
 
 
@@ -99,8 +104,10 @@ def _asked(claim: dict, measured: Measured) -> evaluate.Asked:
 
 
 class Judged(NamedTuple):
-    """What came of one claim in one draw; the interval is of the average, or of the only comparison, as an effect. `each` is
-    the verdict in each arrangement of what the paper leaves open."""
+    """Result of one claim in one draw. The interval is of the average, or of the only comparison, as an effect.
+
+    `each` is the verdict in each arrangement of what the paper leaves open.
+    """
 
     verdict: str
     size: str
@@ -110,21 +117,24 @@ class Judged(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The verdict, or IN_PART where it is that of some arrangements alone."""
+        """The verdict, or IN_PART if only some arrangements have it."""
         return IN_PART if verdicts.in_part(self.verdict, self.each) else self.verdict
 
 
 def judged(claim: dict, measured: Measured, alpha: float = ALPHA) -> tuple[dict, list[dict]]:
-    """The result of a claim, and its comparisons, by the function that judges the papers' claims. The paper's own procedure is
-    left out: it is told beside a comparison, decides nothing, and would take most of the time. Nothing is lent either, which
-    plimsoll.analysis.spreads has of studies of many cells (tests.bench.calibration.moderated)."""
+    """Return the result of a claim and its comparisons, by the function that judges the papers' claims.
+
+    The paper's own procedure is left out: it is shown beside a comparison, decides nothing, and would take most of the
+    time. No spread is lent either, as plimsoll.analysis.spreads does for studies of many cells
+    (tests.bench.calibration.moderated).
+    """
     alone = mock.patch.object(Measured, "lent", lambda self, contrast: NOTHING)
     with alone, mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
         return evaluate.one(claim, measured, _asked(claim, measured), alpha)
 
 
 def whole(claim: dict, measured: Measured) -> Judged:
-    """What came of it."""
+    """Return the result of a claim as Judged."""
     result, rows = judged(claim, measured)
     if result["arrangements"]:
         # Each arrangement has an interval of its own.

@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # First program of a guest: an image's file system, read-only under a layer in memory, becomes its root.
 #
-# What it says on the console begins with `plimsoll`: `boot UPTIME` when it starts, `failed WORDS` when the guest cannot go on.
+# Its messages on the console begin with `plimsoll`: `boot UPTIME` when it starts, `failed WORDS` when the guest cannot go on.
 busybox=/bin/busybox
 say() { echo "plimsoll $*" >/dev/ttyS0; }
 try() { "$@" || { say "failed: $*"; $busybox poweroff -f; }; }
@@ -10,7 +10,7 @@ $busybox mount -t devtmpfs dev /dev
 $busybox mount -t proc proc /proc
 read -r up _ </proc/uptime
 say "boot $up"
-# Whether a guest boots at all is all that was asked.
+# With this word the only question is whether a guest boots.
 read -r words </proc/cmdline
 case " $words " in *" plimsoll.hello "*) $busybox poweroff -f ;; esac
 $busybox mount -t sysfs sys /sys

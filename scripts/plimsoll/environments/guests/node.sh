@@ -1,9 +1,9 @@
-# First program of a guest in the image's file system: it makes a node of it, and then starts programs in it.
+# First program of a guest in the image's file system: it makes the guest a node, and then starts programs in it.
 #
-# QEMU hands in `node`: shell variables (guests/machine.py). A guest that runs one program and ends has it on a second disk, as an
-# archive. Others are told what to do on a port: `clock` (the answer is the guest's uptime), or `run SIZE` and an archive of as many bytes, with the
-# node's folder and a script. The answer to that is `CODE SIZE` and an archive: what the script and its programs wrote into the
-# folder, and their output.
+# QEMU hands in `node`, which is shell variables (guests/machine.py). A guest that runs one program and ends has it on a
+# second disk, as an archive. Other guests get commands on a port: `clock`, or `run SIZE` and an archive of as many
+# bytes, with the node's folder and a script. The answer to `clock` is the guest's uptime. The answer to `run` is `CODE
+# SIZE` and an archive: what the script and its programs wrote into the folder, and their output.
 busybox=/run/plimsoll/busybox
 work=/run/plimsoll/work
 given=/sys/firmware/qemu_fw_cfg/by_name/opt/plimsoll
@@ -15,11 +15,12 @@ try() { "$@" || { say "failed: $*"; $busybox poweroff -f; }; }
 run() {
     $busybox rm -rf $work
     $busybox mkdir -p $work
-    # What was sent is from 1970, and `begun` a second younger: what is younger still, a program has written.
+    # Files that were sent are from 1970, and `begun` is a second younger. A file that is still younger was written by a
+    # program.
     $busybox tar -x -f "$1" -C /
     /bin/sh $work/script >$work/out 2>$work/err </dev/null
     code=$?
-    # Of tar's words the only ones are that it takes the first slash of names away.
+    # Tar's only message is that it removes the first slash of names.
     { $busybox find "$FOLDER" -type f -newer $work/begun -print0; printf '%s\0' $work/out $work/err; } |
         $busybox xargs -0 $busybox tar -c -f $work/answer 2>/dev/null
 }
@@ -45,7 +46,7 @@ fi
 until [ -c /dev/vport*p1 ]; do $busybox sleep 0.01; done
 port=$(echo /dev/vport*p1)
 if [ -n "$SCRATCH" ]; then
-    # It has nothing else on a second disk.
+    # Then the second disk has nothing else on it.
     try $busybox mount -t ext4 /dev/vdb "$SCRATCH"
 elif [ -b /dev/vdb ]; then
     run /dev/vdb

@@ -14,9 +14,9 @@ from tests.bench.calibration.simulation.judged import Inner
 from tests.bench.calibration.simulation.worlds import Quick, World, observed
 from tests.bench.calibration.study import ALPHA, IN_PART, Judged, contrasts
 
-# Draws of each world that also go the whole way, from a table of observations to the verdict.
+# Number of draws of each world that also take the whole path, from a table of observations to the verdict.
 WHOLE = 3
-# The verdicts that assert something, and what they are called in the table.
+# Verdicts that assert something, and their names in the table.
 ASSERTING = {verdicts.REPRODUCED: "found", verdicts.CONTRADICTED: "refused", verdicts.CONDITIONAL: "conditional"}
 SIZES = (verdicts.AS_LARGE, verdicts.SMALLER, verdicts.LARGER, verdicts.OPPOSITE, verdicts.UNCLEAR)
 
@@ -36,12 +36,12 @@ def main(processes: int | None = None) -> None:
 
 
 def worlds() -> list[World]:
-    """All of them. A world's place seeds its draws, so that new ones come last."""
+    """Return all worlds. A world's place seeds its draws, so new worlds come last."""
     return [*rules.worlds(), *kinds.worlds(), *arrangements.worlds()]
 
 
 def simulate(numbered: tuple[int, World]) -> list[dict]:
-    """One row per claim of a world; its number seeds what is drawn."""
+    """Return one row per claim of a world, whose number seeds what is drawn."""
     number, world = numbered
     values = world.drawn(np.random.default_rng([2020, number]))
     inner, whole = Inner(world, values), [observed(world, one) for one in values[:WHOLE]]
@@ -49,7 +49,7 @@ def simulate(numbered: tuple[int, World]) -> list[dict]:
 
 
 def _judged(world: World, claim: dict, inner: Inner, whole: list[Measured]) -> tuple[list[Judged], int]:
-    """(what came of each draw, in how many of the first draws the `whole` path says the same)."""
+    """Return (result of each draw, number of first draws in which the `whole` path says the same)."""
     own = "sound" in claim
     found = [study.whole(claim, Quick(world, values)) for values in inner.values] if own else inner.judge(claim)
     return found, sum(_same(one, study.whole(claim, measured)) for one, measured in zip(found, whole, strict=False))
@@ -80,15 +80,18 @@ def _row(world: World, claim: dict, found: list[Judged], agreeing: int) -> dict:
         row |= {"wrongly_in_part": wrong / draws, "wrongly_in_part_low": low, "wrongly_in_part_high": high}
     row["nominal_found"] = nominal(claim)
     row["nominal_refused"] = ALPHA / 2
-    # It takes one wrong half of two.
+    # One wrong half of the two is enough.
     row["nominal_conditional"] = row["nominal_found"]
     row["nominal_in_part"] = row["nominal_found"] + row["nominal_refused"]
     return {**row, **_coverage(world, claim, found), **_sizes(found), "whole": min(WHOLE, draws), "agree": agreeing}
 
 
 def nominal(claim: dict) -> float:
-    """How often a claim may be wrongly reproduced: alpha if it, or one of its parts, is of likeness; a difference has two
-    directions."""
+    """Return how often a claim may be wrongly reproduced: alpha if it or one of its parts is of likeness, else alpha /
+    2.
+
+    A difference has two directions.
+    """
     expected = {part["expected"] for part in book.parts_of(claim) or [claim]}
     return ALPHA / 2 if expected <= set(findings.DIFFERENCES) else ALPHA
 
@@ -105,7 +108,7 @@ def _coverage(world: World, claim: dict, found: list[Judged]) -> dict:
 
 
 def _sizes(found: list[Judged]) -> dict:
-    """Shares of the answers about the size: of all draws, and of those that are reproduced."""
+    """Return the shares of the answers about the size: of all draws, and of those that are reproduced."""
     borne_out = [one.size for one in found if one.verdict == verdicts.REPRODUCED]
     row = {}
     for size in SIZES if any(one.size for one in found) else ():

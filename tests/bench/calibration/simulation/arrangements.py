@@ -10,7 +10,7 @@ from tests.bench.calibration.simulation.worlds import World
 
 
 def worlds() -> Iterator[World]:
-    """Three arrangements: of one comparison, and of the average of four."""
+    """Yield worlds with three arrangements: of one comparison, and of the average of four."""
     truths = {
         "no effect": (0.0, 0.0, 0.0),
         "as claimed": (UP, UP, UP),

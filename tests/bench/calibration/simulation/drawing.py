@@ -17,7 +17,7 @@ PANELS = (
     ("Claim: no difference (within 5 %)", "no_difference", False, LINES, tuple(BLOCKS)),
     ("Claim: 10 % higher; the answer about the size", "higher", True, OF_SIZES, (5, 20)),
 )
-# Rows of the second figure: the label, and what selects the rows of the table.
+# Rows of the second figure: the label, and the query that selects rows of the table.
 ROWS = {
     "difference": "family == 'one comparison' and noise in @good and expected == 'higher' and named == ''",
     "difference with a size": "family == 'one comparison' and noise in @good and named != ''",
@@ -98,7 +98,7 @@ def _keys(plt) -> list:
 
 
 def _errors(table: pd.DataFrame, style):
-    """Of each row the worst error rate of its worlds over its nominal level, and the worst coverage."""
+    """Return a figure with each row's worst error rate over its nominal level, and its worst coverage."""
     import matplotlib.pyplot as plt
 
     good = ["log-normal", "normal", "bimodal", "common disturbance", "drift of a session"]  # noqa: F841 (queries name it)

@@ -1,4 +1,4 @@
-"""From drawn values to verdicts: by the judge's inner functions, many draws at once."""
+"""Verdicts of drawn values, by the judge's inner functions, for many draws at once."""
 
 import numpy as np
 from plimsoll.analysis import blocks, paper_tests
@@ -13,14 +13,17 @@ from tests.bench.calibration.study import ALPHA, Judged, arranged, contrasts
 
 
 class Inner:
-    """The claims of a world on all draws, by the functions that evaluate.one calls: the quantity's differences, Mean,
-    strength, together, of_sentence and decide. What is the same for several claims is computed once."""
+    """Judge of a world's claims on all draws, by the functions that evaluate.one calls.
+
+    They are the quantity's differences, Mean, strength, together, of_sentence and decide. What is the same for several
+    claims is computed once.
+    """
 
     def __init__(self, world: World, values: np.ndarray):
         self.world, self.values, self.known = world, values, {}
 
     def judge(self, claim: dict) -> list[Judged]:
-        """One result per draw."""
+        """Return one result per draw."""
         if "parts" not in claim:
             return self._arrangements(claim)
         parts = book.parts_of(claim)
@@ -34,7 +37,7 @@ class Inner:
         return [_agreeing(of_draw) for of_draw in zip(*of_each, strict=True)]
 
     def _one(self, claim: dict, levels: Levels) -> list[tuple[Judged, verdicts.Strength]]:
-        """The result of each draw, and its evidence."""
+        """Return the result of each draw, and its evidence."""
         quantity, holds = quantities.find(claim.get("quantity")), claim.get("holds", verdicts.EACH)
         found = self._differences(claim)
         if found.shape[-1] < blocks.SMALLEST:
@@ -44,7 +47,7 @@ class Inner:
         whole = (truths.signs(self.world, claim)[:, None] * found).mean(axis=1)
         of_average = _strengths(claim, whole, truths.bounds(self.world, claim)) if average else None
         judged, means = [], _means(whole)
-        # An order has no one average to tell.
+        # An order has no single average to show.
         ends = [(np.nan, np.nan)] * len(found) if "order" in claim else _intervals(whole, claim)
         for draw, (low, high) in enumerate(ends):
             if average:
@@ -59,7 +62,7 @@ class Inner:
         return judged
 
     def _differences(self, claim: dict) -> np.ndarray:
-        """Of shape (draws, comparisons, blocks), on the scale of the test."""
+        """Return differences of shape (draws, comparisons, blocks), on the scale of the test."""
         key = repr([claim.get(name) for name in ("a", "b", "order", "relative_to", "quantity", "cv", "value")])
         if key not in self.known:
             of = truths.QUANTITIES[claim.get("quantity", "value")].differences
@@ -77,13 +80,13 @@ class Inner:
 
 
 def _strengths(claim: dict, differences: np.ndarray, bounds: verdicts.Bounds) -> list[verdicts.Strength]:
-    """Evidence of each row of differences."""
+    """Return the evidence of each row of differences."""
     named = bool((findings.paper_magnitude(claim) or {}).get("low"))
     return [verdicts.strength(truths.expected(claim), mean, bounds, named) for mean in _means(differences)]
 
 
 def _means(differences: np.ndarray) -> list[Mean]:
-    """Mean.of for each row of differences, all at once."""
+    """Return Mean.of for each row of differences, all at once."""
     n = differences.shape[-1]
     middle, error = differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(n)
     known = np.where(np.ptp(differences, axis=-1) > blocks.ROUNDING, middle, np.nan)
@@ -91,19 +94,19 @@ def _means(differences: np.ndarray) -> list[Mean]:
 
 
 def _of_sentence(parts: list[verdicts.Strength]) -> Judged:
-    """The result of one draw of a sentence of several parts."""
+    """Return the result of one draw of a sentence of several parts."""
     return Judged(verdicts.judge(verdicts.of_sentence(parts, len(parts)), ALPHA, ALPHA), "", np.nan, np.nan)
 
 
 def _agreeing(of_each: tuple[tuple[Judged, verdicts.Strength], ...]) -> Judged:
-    """The result of one draw from those in each arrangement; the size is that of all which have the verdict."""
+    """Return the result of one draw from those in each arrangement. The size is that of all which have the verdict."""
     verdict, each = verdicts.decide([evidence for _, evidence in of_each], ALPHA, ALPHA)
     sizes = {one.size for one, _ in of_each if one.verdict == verdict} or {one.size for one, _ in of_each}
     return Judged(verdict, sizes.pop() if len(sizes) == 1 else "", np.nan, np.nan, tuple(each))
 
 
 def _one_against(rows: list[verdicts.Strength], levels: Levels) -> bool:
-    """Whether one comparison by itself is contradicted, adjusted for their number."""
+    """Return whether a single comparison is contradicted, adjusted for their number."""
     opposes = [row.opposes for row in rows]
     if min(opposes) >= levels.opposes:
         return False
@@ -113,7 +116,7 @@ def _one_against(rows: list[verdicts.Strength], levels: Levels) -> bool:
 
 
 def _intervals(differences: np.ndarray, claim: dict) -> list[tuple[float, float]]:
-    """blocks.t_interval of each row of differences at once, as effects."""
+    """Return blocks.t_interval of each row of differences at once, as effects."""
     n = differences.shape[-1]
     half = differences.std(axis=-1, ddof=1) / np.sqrt(n) * special.stdtrit(n - 1, 0.975)
     back = truths.back(claim, quantities.find(claim.get("quantity")))

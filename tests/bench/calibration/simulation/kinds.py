@@ -15,7 +15,7 @@ WIDER = np.log(1.25)
 
 
 def fractions() -> Iterator[World]:
-    """Losses, and memory contention ratios, of two sides with a shared reference."""
+    """Yield worlds of losses, and of memory contention ratios, with two sides and a shared reference."""
     for quantity, values, levels in (
         ("relative loss", made.speed, lambda more: (np.log(0.8 - more), np.log(0.8), 0.0)),
         ("memory contention ratio", made.stalls, lambda more: (np.log(2 + 2 * more), np.log(2.0), 0.0)),
@@ -32,7 +32,7 @@ def fractions() -> Iterator[World]:
 def spreads(
     iterations: tuple[int, ...] = (6, 1), noises: tuple[str, ...] = ("log-normal", "bimodal", "skewed")
 ) -> Iterator[World]:
-    """How much values spread: of two sides, and of one against a number; several iterations in a block, or one."""
+    """Yield worlds of spreads: of two sides, and of one against a number, with several iterations in a block or one."""
     two = tuple(claim(expected, [0], [1], quantity="dispersion") for expected in ("higher", "no_difference", "not_higher"))
     one = tuple(claim(e, [0], quantity="variation", cv=SPREAD) for e in ("higher", "no_difference", "not_higher"))
     truths = {"no effect": 0.0, "at the margin": WIDER, "as claimed": np.log(2), "the other way": -np.log(2)}
@@ -44,7 +44,7 @@ def spreads(
 
 
 def shares() -> Iterator[World]:
-    """A printed share, in the middle and near 0 and 1; noise of log odds, and of the share itself."""
+    """Yield worlds of a printed share, in the middle and near 0 and 1, with noise of log odds, and of the share itself."""
     for printed in (0.02, 0.5, 0.98):
         asked = (claim("no_difference", [0], quantity="printed value", value=printed),)
         for values, spread in ((made.share, 0.2), (made.rough_share, 0.2)):
@@ -56,7 +56,7 @@ def shares() -> Iterator[World]:
 
 
 def statistics() -> Iterator[World]:
-    """The mean of a block's values against their median, where they are the same; and counts of events, many and few."""
+    """Yield worlds of the mean against the median of a block's values, where they are the same, and of few and many events."""
     sides = {"a": {"cell": [0], "statistic": "mean"}, "b": {"cell": [0], "statistic": "median"}}
     asked = ({**claim("no_difference", [0]), **sides},)
     for blocks in BLOCKS:
@@ -70,7 +70,10 @@ def statistics() -> Iterator[World]:
 
 
 def directions() -> Iterator[World]:
-    """Averages over two metrics of which higher is better and two of which lower is: what is better counts with one sign."""
+    """Yield worlds of averages over two metrics of which higher is better, and two of which lower is.
+
+    Better values have the same sign in all of them.
+    """
     a, b = [0, 1, 2, 3], [4, 5, 6, 7]
     asked = (
         claim("better", a, b, holds="average"),
@@ -91,7 +94,7 @@ def directions() -> Iterator[World]:
 
 
 SIGNS = {"no effect": (0.0, (False, False)), "as claimed": (UP, (True, False)), "the other way": (-UP, (False, True))}
-# The share of the runs that agree with a claim. It asserts that all do, and `contradicted` that fewer than half do.
+# Share of the runs that agree with a claim. The claim asserts that all do, and `contradicted` that fewer than half do.
 AGREEING = {
     "all runs": (1.0, (True, False)),
     "nine runs of ten": (0.9, (False, False)),
@@ -101,8 +104,10 @@ AGREEING = {
 
 
 def without_differences() -> Iterator[World]:
-    """What has no differences to test: trends, runs at their limit, counts and transports run by run. These claims say
-    themselves what is true (`sound`), and each draw goes through evaluate.one."""
+    """Yield worlds without differences to test: trends, runs at their limit, counts and transports run by run.
+
+    The field `sound` of their claims says what is true, and each draw goes through evaluate.one.
+    """
     along = {"factor": "cell", "direction": "increasing", "cells": [0, 1, 2, 3]}
     for blocks in BLOCKS:
         for truth, (effect, sound) in SIGNS.items():
@@ -117,6 +122,6 @@ def without_differences() -> Iterator[World]:
 
 
 def worlds() -> list[World]:
-    """All of them."""
+    """Return all worlds of this module."""
     first = [*fractions(), *spreads(), *shares(), *statistics(), *without_differences(), *spreads((2,), ("log-normal",))]
     return [*first, *directions()]

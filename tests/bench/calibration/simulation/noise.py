@@ -26,7 +26,7 @@ def bimodal(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def skewed(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Now and then a run that is much slower."""
+    """Exponential deviations: now and then a run is much slower."""
     return 1 - random.standard_exponential(shape)
 
 
@@ -36,7 +36,7 @@ def common(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def drift(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """A session's drift, as the reference session has it; each block holds its cells at places drawn by lot."""
+    """The drift of a session, as in the reference session. In each block the cells are at random places."""
     draws, cells, blocks, _ = shape
     steps = random.standard_normal((draws, blocks * RUNS)) * np.sqrt(OF_DRIFT * (1 - MEMORY**2))
     path = signal.lfilter([1], [1, -MEMORY], steps, axis=1).reshape(draws, 1, blocks, RUNS)

@@ -15,7 +15,7 @@ EFFECTS = (-0.2, -0.1, -0.05, 0.0, 0.02, 0.05, 0.07, 0.09, 0.1, 0.11, 0.15, 0.2,
 
 
 def comparisons() -> Iterator[World]:
-    """One comparison: four truths, every noise."""
+    """Yield worlds of one comparison: four truths, every noise."""
     truths = {"no effect": 0.0, "at the margin": EDGE, "as claimed": UP, "the other way": DOWN}
     for noise in SOUND:
         for blocks in BLOCKS:
@@ -24,7 +24,7 @@ def comparisons() -> Iterator[World]:
 
 
 def curves() -> Iterator[World]:
-    """One comparison, and the average of 16, by true effect: power, and the answer about the size."""
+    """Yield worlds of one comparison, and of the average of 16, by true effect: for power, and the answer about the size."""
     printed = (*single([0], [1]), claim("higher", [0], [1], **named(0.1, 0.2)))
     for blocks in BLOCKS:
         for effect in EFFECTS:
@@ -36,7 +36,7 @@ def curves() -> Iterator[World]:
 
 
 def several() -> Iterator[World]:
-    """4, 16 and 64 comparisons by every rule."""
+    """Yield worlds of 4, 16 and 64 comparisons by every rule."""
     for cells, blocks in ((4, 3), (4, 5), (4, 10), (4, 20), (16, 5), (16, 10), (64, 5)):
         for truth, levels in _of_many(cells).items():
             a, own = list(range(cells)), list(range(cells, 2 * cells))
@@ -46,7 +46,7 @@ def several() -> Iterator[World]:
 
 
 def _of_many(m: int) -> dict[str, list[float]]:
-    """Levels of side a. The last six are the worst cases: what a verdict asserts is just not so."""
+    """Return levels of side a, by truth. The last six are the worst cases: what a verdict asserts is just not true."""
     half, most = m // 2, m // 2 + 1
     return {
         "no effect": [0.0] * m,
@@ -65,7 +65,7 @@ def _of_many(m: int) -> dict[str, list[float]]:
 
 
 def orders() -> Iterator[World]:
-    """The best of four, and an order of four."""
+    """Yield worlds of the best of four, and of an order of four."""
     truths = {
         "as claimed": (3 * UP, 2 * UP, UP, 0.0),
         "no effect": (0.0,) * 4,
@@ -85,7 +85,7 @@ def orders() -> Iterator[World]:
 
 
 def parts() -> Iterator[World]:
-    """A rule with an exception: three cells lose, and the fourth does not."""
+    """Yield worlds of a rule with an exception: three cells lose, and the fourth does not."""
     whole = claim("lower", [0, 1, 2], [4])
     rest = {"says": "the rest loses", "expected": "lower", "a": {"cell": [0, 1, 2]}, "holds": "each"}
     exception = {"says": "one does not", "expected": "not_lower", "a": {"cell": [3]}, "holds": "each"}
@@ -104,5 +104,5 @@ def parts() -> Iterator[World]:
 
 
 def worlds() -> list[World]:
-    """All of them."""
+    """Return all worlds of this module."""
     return [*comparisons(), *curves(), *several(), *orders(), *parts()]

@@ -1,4 +1,4 @@
-"""What is true in a simulated world: the true effects of comparisons, and whether what a verdict asserts is so."""
+"""The truth of a simulated world: true effects of comparisons, and whether what a verdict asserts is true."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -19,8 +19,11 @@ TINY = 1e-9
 
 
 class Known(NamedTuple):
-    """Of a quantity: differences by block of values (draws, blocks, iterations) of side a, of side b and of their reference;
-    and the true difference of levels. Both on the scale of the test."""
+    """Functions of a quantity, both on the scale of the test.
+
+    `differences` takes values (draws, blocks, iterations) of side a, of side b and of their reference, and gives
+    differences by block. `true` gives the true difference of levels.
+    """
 
     differences: Callable
     true: Callable
@@ -78,24 +81,25 @@ QUANTITIES = {
 
 
 def signs(world: World, claim: dict) -> np.ndarray:
-    """How each of a claim's comparisons counts in their average: 1 where higher is better (the first is so), -1 elsewhere."""
+    """Return the sign of each of a claim's comparisons in their average: 1 where higher is better (the first is so),
+    else -1."""
     return np.array([-1 if a in world.times else 1 for a, _, _ in contrasts(claim)])
 
 
 def expected(claim: dict) -> str:
-    """What a claim says of a metric of which higher is better."""
+    """Return what a claim says of a metric of which higher is better."""
     return {"better": "higher"}.get(claim["expected"], claim["expected"])
 
 
 def bounds(world: World, claim: dict) -> verdicts.Bounds:
-    """Between which differences the sides of a claim are alike: the same both ways where signs are turned for an average."""
+    """Return the differences between which the sides of a claim are alike: symmetric if an average changes signs."""
     found = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
     turned = claim.get("holds") == verdicts.AVERAGE and (signs(world, claim) < 0).any()
     return verdicts.Bounds(-found.upper, found.upper) if turned else found
 
 
 def effects(world: World, claim: dict) -> np.ndarray:
-    """True differences of a claim's comparisons, on the scale of the test."""
+    """Return the true differences of a claim's comparisons, on the scale of the test."""
     known = QUANTITIES[claim.get("quantity", "value")]
     return np.array(
         [known.true(claim, *(None if cell is None else world.levels[cell] for cell in one)) for one in contrasts(claim)]
@@ -111,11 +115,12 @@ class Asserted(NamedTuple):
 
 
 def asserted(world: World, claim: dict) -> Asserted:
-    """Whether what each verdict asserts is true; none is where there is just no difference, or one of just the margin.
+    """Return whether what each verdict asserts is true. Exactly no difference, or one of exactly the margin, makes none
+    true.
 
-    A difference that is claimed with a size is contradicted by one below the bound. Between that and 0 neither verdict is
-    wrong: the sign is as the paper says, the size is not. Over arrangements both are asserted of all of them, and `conditional`
-    says that one is so and another one against it.
+    A difference that is claimed with a size is contradicted by one below the bound. Between that and 0 neither verdict
+    is wrong: the sign is as the paper says, the size is not. Over arrangements both verdicts are about all of them.
+    `conditional` asserts that one arrangement agrees and another one contradicts.
     """
     if "sound" in claim:
         return Asserted(*claim["sound"], False)
@@ -127,7 +132,7 @@ def asserted(world: World, claim: dict) -> Asserted:
 
 
 def wrongly_in_part(world: World, claim: dict, found: Iterable[Judged]) -> int:
-    """How many results in part name an arrangement, as one that bears the claim out or contradicts it, that does not."""
+    """Return how many results in part name an arrangement that supports or contradicts the claim although that is not true."""
     true = [_asserted(world, one) for one in arranged(claim)]
     known = {verdicts.REPRODUCED: 0, verdicts.CONTRADICTED: 1}
     in_part = [one.each for one in found if one.told == IN_PART]
@@ -156,7 +161,7 @@ def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
 
 
 def back(claim: dict, quantity) -> Callable[[float], float]:
-    """From the scale of the test to effects."""
+    """Return the function from the scale of the test to effects."""
     if not quantity.printed:
         return quantity.back
     return lambda difference: special.expit(special.logit(claim["value"]) + difference) - claim["value"]

@@ -27,7 +27,7 @@ def stalls(random: np.random.Generator, level: np.ndarray, noise: np.ndarray, sp
 
 
 def spreading(random: np.random.Generator, level: np.ndarray, noise: np.ndarray, spread: float) -> np.ndarray:
-    """Positive values; a level is the logarithm of how often the usual spread a cell has."""
+    """Positive values; a level is the logarithm of a cell's spread over the usual one."""
     return 100 * np.exp(np.exp(level) * spread * noise)
 
 
@@ -48,13 +48,13 @@ def events(random: np.random.Generator, level: np.ndarray, noise: np.ndarray, sp
 
 
 def agreeing(random: np.random.Generator, level: np.ndarray, noise: np.ndarray, spread: float) -> np.ndarray:
-    """1 in a share of the runs, which is the level, and otherwise 0."""
+    """Values of 1 in a share of the runs, which is the level, and of 0 in the others."""
     return (random.random(noise.shape) < level).astype(float)
 
 
 def above_or_below(random: np.random.Generator, level: np.ndarray, noise: np.ndarray, spread: float) -> np.ndarray:
-    """Counts of a first cell that are above those of a second one in a share of the runs, the first one's level, and else
-    below."""
+    """Counts of a first cell that are above or below those of a second one. The first cell's level is the share of runs
+    above."""
     found = 2 * agreeing(random, level, noise, spread)
     found[:, 1] = 1
     return found
@@ -62,8 +62,11 @@ def above_or_below(random: np.random.Generator, level: np.ndarray, noise: np.nda
 
 @dataclass(frozen=True)
 class World:
-    """`levels` are the cells' true values on the scale of `values`; `truth` says in words what is true of them; claims name
-    cells by number. `limit` is where runs are ended. In the cells of `times` lower is better."""
+    """A simulated world. `levels` are the cells' true values on the scale of `values`; `truth` says in words what is
+    true of them.
+
+    Claims name cells by number. `limit` is where runs are ended. In the cells of `times` lower is better.
+    """
 
     family: str
     truth: str
@@ -80,7 +83,7 @@ class World:
     reference: str = ""
 
     def drawn(self, random: np.random.Generator) -> np.ndarray:
-        """Values of shape (draws, cells, blocks, iterations)."""
+        """Return values of shape (draws, cells, blocks, iterations)."""
         shape = (self.draws, len(self.levels), self.blocks, self.iterations)
         noise = NOISES[self.noise](random, shape)
         level = np.asarray(self.levels)[None, :, None, None]
@@ -88,7 +91,7 @@ class World:
 
 
 def observed(world: World, values: np.ndarray) -> Measured:
-    """One draw as the workflow hands it to the judge: a table of observations, and one of runs."""
+    """Return one draw as the workflow hands it to the judge: a table of observations, and one of runs."""
     cells, number, _ = values.shape
     cell, block, _ = np.indices(values.shape).reshape(3, -1)
     flat = values.reshape(-1)
@@ -106,7 +109,7 @@ def _study_of(world: World) -> tuple[Study, dict]:
 
 
 class Quick(Measured):
-    """The same without the tables, for the many draws."""
+    """Observations of one draw without tables, which is fast enough for many draws."""
 
     def __init__(self, world: World, values: np.ndarray):
         self.study, self.plan = _study_of(world)

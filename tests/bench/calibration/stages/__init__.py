@@ -1,13 +1,14 @@
-"""Error rates of two stages, where blocks of the second follow from the noise of the first: simulated, and on real runs.
+"""Error rates of two stages, the second of which follows from the noise of the first: simulated, and on real runs.
 
-A nominal rate that is kept here is kept by `make reproduce HOURS=...`, whose functions these are (plimsoll.claims.needs).
+`make reproduce HOURS=...` uses the same functions (plimsoll.claims.needs), so it keeps each nominal rate that is kept
+here.
 """
 
 from tests.bench.calibration.stages import pooled, real, rules
 
 
 def main() -> None:
-    """All of them, one after the other."""
+    """Run all benches of two stages, one after the other."""
     pooled.main()
     rules.main()
     real.main()

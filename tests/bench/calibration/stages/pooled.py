@@ -1,9 +1,10 @@
 """Error rates of two stages: blocks of the second follow from the spread of the first (plimsoll.claims.needs).
 
-Groups of comparisons whose true spreads differ, as those of a metric between two runtimes do. After a first stage the number of
-blocks follows from the pooled spread and the margin, within what the time pays for; what is clear by a thousandth gets no more.
-All blocks together are then judged as any others. It is asked how often a difference is found where there is none, and likeness
-where the true difference is just the margin; beside it the same with the number of blocks from each comparison's own spread.
+True spreads differ within a group of comparisons, as those of a metric between two runtimes do. After a first stage the
+number of blocks follows from the pooled spread and the margin, within what the time pays for. A comparison that is
+clear at a level of a thousandth gets no more blocks. All blocks together are then judged like any others. The rates say
+how often a difference is found without a true one, and likeness where the true difference is just the margin. They are
+also given for a number of blocks from each comparison's own spread.
 """
 
 import numpy as np
@@ -41,7 +42,7 @@ def main() -> None:
 
 
 def simulate(random: np.random.Generator, size: int, noise: float, first: int, most: int, rule: str) -> dict:
-    """One row: how often a difference, and how often likeness, was wrongly found."""
+    """Return one row: how often a difference, and how often likeness, was wrongly found."""
     found = alike = tried = 0
     for _ in range(GROUPS):
         spreads = noise * np.exp(UNEQUAL * random.standard_normal(size))
@@ -68,14 +69,14 @@ def simulate(random: np.random.Generator, size: int, noise: float, first: int, m
 
 
 def _blocks(planned: np.ndarray, first: int, most: int, alike: bool) -> np.ndarray:
-    """Blocks of each comparison, at least those of the first stage. What the time does not pay for gets no more."""
+    """Return the blocks of each comparison, at least those of the first stage. What the time does not pay for gets no more."""
     known = {value: blocks.needed(value, MARGIN, ALPHA, alike=alike) for value in np.unique(planned)}
     number = np.vectorize(known.get)(planned)
     return np.where(number > most, first, np.maximum(number, first)).astype(int)
 
 
 def _one_sided(values: np.ndarray, number: np.ndarray, bound: float) -> np.ndarray:
-    """p that the mean is above a bound, of the first `number` values of each comparison."""
+    """Return the p that the mean is above a bound, from the first `number` values of each comparison."""
     p = np.empty(number.shape)
     for count in np.unique(number):
         own = number == count
@@ -94,7 +95,7 @@ def _decided(values: np.ndarray, number: np.ndarray, alike: bool) -> np.ndarray:
 
 
 def _judged(values: np.ndarray, number: np.ndarray, alike: bool, level: float) -> np.ndarray:
-    """Whether a comparison is found to be higher, or to be alike."""
+    """Return whether a comparison is found to be higher, or with `alike` to be alike."""
     if not alike:
         return _one_sided(values, number, 0.0) < level / 2
     return (_one_sided(values, number, -MARGIN) < level) & (_one_sided(-values, number, -MARGIN) < level)

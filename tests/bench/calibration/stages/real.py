@@ -1,8 +1,9 @@
-"""Two stages on real runs of which nothing differs: the references of liu2020 and jha2021 under labels drawn by lot.
+"""Two stages on real runs that differ in nothing: the references of liu2020 and jha2021 under random labels.
 
-`cells`: differences of two cells within a block, without their mean, with a sign drawn by lot in each block: the noise of real
-comparisons, and no effect. `halves`: iterations of one run under two labels. An experiment of many blocks is joined from some
-comparisons of a metric, with five blocks each; comparisons of a claim have the blocks in common that the runs had.
+`cells`: differences of two cells within a block, without their mean, with a random sign in each block. They have the
+noise of real comparisons and no effect. `halves`: iterations of one run under two labels. An experiment of many blocks
+is joined from some comparisons of a metric, with five blocks each. Comparisons of a claim share the blocks that the
+runs shared.
 """
 
 import multiprocessing
@@ -31,19 +32,19 @@ from tests.bench.calibration.stages.staged import Time, judged, several
 from tests.conftest import PROJECT, small
 
 STUDIES = ("liu2020", "jha2021")
-# Blocks of a run of jha2021's reference, and how many comparisons are joined at most.
+# Number of blocks in jha2021's reference, and how many comparisons are joined at most.
 BLOCKS, JOINED = 5, 8
 # The fewest blocks of an experiment.
 FEWEST = 15
 FIRST = (3, 5)
 DRAWS = 12
-# Comparisons that a claim about several is about.
+# Number of comparisons in a claim about several.
 SEVERAL = 4
 KEY = ["source", "rule", "expected", "named"]
 
 
 class Source(NamedTuple):
-    """Logarithms of pairs of which nothing differs: of shape (pairs, two sides, blocks, iterations)."""
+    """Logarithms of pairs that differ in nothing, of shape (pairs, two sides, blocks, iterations)."""
 
     name: str
     metric: str
@@ -51,21 +52,24 @@ class Source(NamedTuple):
 
     @property
     def joined(self) -> int:
-        """How many pairs make one experiment: as many as leave enough experiments for their noise to be pooled."""
+        """Number of pairs that make one experiment. It leaves enough experiments for pooling their noise."""
         return min(JOINED, len(self.values) // needs.ENOUGH)
 
     @property
     def blocks(self) -> int:
-        """How many blocks an experiment has."""
+        """Number of blocks of an experiment."""
         return self.joined * self.values.shape[2]
 
     def experiments(self, size: int, random: np.random.Generator) -> np.ndarray:
-        """Experiments of `size` comparisons each, of shape (experiments, sides times comparisons, blocks, iterations) with the
-        sides a first. The labels are swapped by lot in each block, alike for all comparisons of an experiment."""
+        """Return experiments of `size` comparisons each, of shape (experiments, 2 * comparisons, blocks, iterations),
+        sides a first.
+
+        The labels are swapped at random in each block, alike for all comparisons of an experiment.
+        """
         number = len(self.values) // (self.joined * size)
         chosen = random.permutation(len(self.values))[: number * self.joined * size]
         pairs = self.values[chosen].reshape(number, size, self.joined, 2, *self.values.shape[2:])
-        # One after the other: the blocks of the first pair, then those of the second.
+        # The blocks of the first pair come first, then those of the second.
         pairs = np.moveaxis(pairs, 3, 2).reshape(number, size, 2, -1, self.values.shape[-1])
         swapped = random.random((number, 1, pairs.shape[3])) < 0.5
         a, b = pairs[:, :, 0], pairs[:, :, 1]
@@ -74,7 +78,7 @@ class Source(NamedTuple):
 
 
 def main(processes: int | None = None) -> None:
-    """Judge all, write one row per metric and claim, and print the means over metrics with their intervals."""
+    """Judge all sources, write one row per metric and claim, and print the means over metrics with their intervals."""
     tasks = [(source, first) for source in sources() for first in FIRST if source.blocks >= FEWEST]
     with multiprocessing.Pool(processes) as pool:
         table = pd.DataFrame([row for rows in pool.imap(of_source, tasks) for row in rows])
@@ -85,7 +89,8 @@ def main(processes: int | None = None) -> None:
 
 
 def told(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Rates of each rule: the mean over metrics, whose runs or at least values are others, with its 95 % interval."""
+    """Return the rates of each rule: the mean over metrics with its 95 % interval. Metrics have other runs, or at least
+    other values."""
     rows = {}
     for key, group in table.dropna(subset=[name]).groupby(KEY, sort=False):
         rates = group.groupby("metric")[name].mean().to_numpy()
@@ -97,7 +102,7 @@ def told(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def of_source(task: tuple[Source, int]) -> list[dict]:
-    """One row per claim: how often each wrong verdict came."""
+    """Return one row per claim: how often each wrong verdict came."""
     source, first = task
     random = np.random.default_rng([2027, first, *source.metric.encode()])
     rows = []
@@ -128,7 +133,8 @@ def _row(source: Source, first: int, world: World, one: dict, given: list[str]) 
 
 
 def worlds(source: Source) -> Iterator[tuple[World, int]]:
-    """Worlds of one comparison and of several, with the claims that can be wrong in them, and their number of comparisons."""
+    """Yield worlds of one comparison and of several with the claims that can be wrong in them, and their number of
+    comparisons."""
     spread = tuple(claim(e, [0], [1], quantity="dispersion") for e in ("higher", "no_difference", "not_higher"))
     of_one = (*single([0], [1]), *(spread if source.values.shape[-1] > 1 else ()))
     for truth, level in (("no effect", 0.0), ("at the margin", simulated.EDGE)):
@@ -146,8 +152,10 @@ def _with_claims(world: World, size: int) -> Iterator[tuple[World, int]]:
 
 
 def sources() -> Iterator[Source]:
-    """Of each study and metric the differences of cells, and of jha2021 the halves of runs. ValueError for a study of which
-    none can be used: nothing would be said of it."""
+    """Yield the differences of cells for each study and metric, and the halves of runs for jha2021.
+
+    Raise ValueError for a study without a usable metric, because nothing would be said of it.
+    """
     for name in STUDIES:
         of_cells = list(_of_cells(name))
         if not any(source.blocks >= FEWEST for source in of_cells):
@@ -159,8 +167,10 @@ def sources() -> Iterator[Source]:
 
 
 def halves_of(table: pd.DataFrame, metric: str) -> Source:
-    """Halves of the runs of a metric, from the observations of jha2021: odd and even iterations, so that what changes in the
-    course of a run is on both sides."""
+    """Return the halves of a metric's runs, from the observations of jha2021: odd and even iterations.
+
+    So what changes in the course of a run is on both sides.
+    """
     views = [view.blocks for view in halves.views_of(table, metric) if len(view.blocks) == BLOCKS]
     least = min(min(map(len, view.values())) for view in views) // 2
     chosen = [np.stack([values[: 2 * least] for values in view.values()]) for view in views]
@@ -177,7 +187,7 @@ def _of_cells(name: str) -> Iterator[Source]:
     measured = Measured(study, plan, *tables, brief=True)
     _, rows = evaluate.evaluate(book.load(name), measured, study["alpha"])
     compared = rows[(rows["test"] == WITHIN_BLOCKS) & (rows["cell_a"] != rows["cell_b"])]
-    # As many blocks as most have: those of a first stage, say.
+    # Only comparisons with as many blocks as most have, for example those of a first stage.
     compared = compared[compared["n"] == compared["n"].mode().iloc[0]]
     compared = compared[compared["metric"] == compared["metric_b"]].drop_duplicates(["metric", "cell_a", "cell_b"])
     for metric, group in compared.groupby("metric"):

@@ -1,4 +1,4 @@
-"""Every rule of the verdicts through two stages, in the simulated worlds where what a verdict asserts is just not so."""
+"""Every rule of the verdicts through two stages, in simulated worlds where what a verdict asserts is just not true."""
 
 import multiprocessing
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ from tests.bench.calibration.simulation import truths
 from tests.bench.calibration.simulation.worlds import World
 from tests.bench.calibration.stages.staged import Time, judged, several
 
-# Copies of a world that are one study, so that noise is pooled over many comparisons.
+# Number of copies of a world that make one study, so that noise is pooled over many comparisons.
 COPIES = 10
-# Studies that are drawn of a world; of the family with most claims fewer.
+# Number of studies that are drawn of a world; fewer for the family with most claims.
 DRAWS, FEWER = 200, {"several": 100}
 TIMES = (Time(3, 40),)
-# Blocks that the worlds of the simulation are taken from, and those that are drawn.
+# Number of blocks of the simulation's worlds that are used, and number of blocks that are drawn.
 OF_BLOCKS, MOST = 20, 40
 # True standard deviations of copies differ by a factor of 1.3 up and down (one standard deviation).
 UNEQUAL = np.log(1.3)
-# Worlds by family and truth: those in which a verdict of the rule is wrong if it comes.
+# Worlds by family and truth in which a verdict of the rule would be wrong.
 WORLDS = {
     "one comparison": ("no effect", "at the margin"),
     "several": (
@@ -39,13 +39,13 @@ WORLDS = {
     "at their limit": ("no effect",),
     "mixed directions": ("no effect", "at the margin"),
     "arrangements": ("no effect", "as claimed in all but one", "one at the margin"),
-    # The margin of what is expected not to be lower.
+    # A claim that something is not lower has its margin here.
     "by effect": ("-5%",),
 }
 NOISES = ("log-normal", "drift of a session")
-# Cells of a world, at most.
+# The largest number of cells of a world.
 LARGEST = 8
-# Claims of a number against a spread are wrong more often than is said, with one stage too (docs/verdicts.md).
+# Claims about a number and a spread are wrong more often than the nominal rate with one stage too (docs/verdicts.md).
 LEFT_OUT = "variation"
 SETTLED = {verdicts.REPRODUCED: "reproduced", verdicts.CONTRADICTED: "contradicted", verdicts.CONDITIONAL: "conditional"}
 KEY = ["family", "holds", "expected"]
@@ -61,7 +61,7 @@ def main(processes: int | None = None) -> None:
 
 
 def worlds() -> Iterator[World]:
-    """The worlds, family by family, with the claims that can be wrong in them."""
+    """Yield the worlds, family by family, with the claims that can be wrong in them."""
     families = list(WORLDS)
     known = (world for world in simulation.worlds() if world.family in families)
     for world in sorted(known, key=lambda world: families.index(world.family)):
@@ -72,12 +72,12 @@ def worlds() -> Iterator[World]:
 
 
 def can_be_wrong(world: World, claim: dict) -> bool:
-    """Whether a verdict on a claim would be wrong in a world."""
+    """Return whether a verdict on a claim would be wrong in a world."""
     return not all(truths.asserted(world, claim))
 
 
 def simulate(task: tuple[int, tuple[World, Time]]) -> list[dict]:
-    """One row per claim: how often each wrong verdict came."""
+    """Return one row per claim: how often each wrong verdict came."""
     number, (world, time) = task
     random = np.random.default_rng([2026, number])
     studies = several(world, COPIES)
@@ -101,7 +101,7 @@ def simulate(task: tuple[int, tuple[World, Time]]) -> list[dict]:
 
 
 def drawn(world: World, random: np.random.Generator, draws: int) -> Iterator[np.ndarray]:
-    """Values of so many studies: each of shape (cells of all copies, blocks, iterations)."""
+    """Yield the values of `draws` studies, each of shape (cells of all copies, blocks, iterations)."""
     for _ in range(draws):
         copies = []
         for spread in world.spread * np.exp(UNEQUAL * random.standard_normal(COPIES)):
@@ -110,7 +110,7 @@ def drawn(world: World, random: np.random.Generator, draws: int) -> Iterator[np.
 
 
 def report(table: pd.DataFrame) -> None:
-    """Print the worst rate of each rule beside its nominal level, and each whose interval is above that."""
+    """Print the worst rate of each rule beside its nominal level, and each rate whose interval is above that."""
     shown = table.groupby(KEY, sort=False).agg(
         **{"reproduced": ("reproduced", "max"), "nominal": ("nominal", "first"), "draws": ("draws", "first")},
         **{"contradicted": ("contradicted", "max"), "conditional": ("conditional", "max")},

@@ -1,4 +1,4 @@
-"""One study through two stages, as plimsoll.hours has it: what findings need after the first, and the verdicts after both."""
+"""One study in two stages, as plimsoll.hours has it: what claims need after the first, and the verdicts after both."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,13 +14,16 @@ from tests.bench.calibration import study
 from tests.bench.calibration.simulation.worlds import Quick, World
 from tests.bench.calibration.study import ALPHA, Judged
 
-# Where a claim names cells by their numbers, at whatever depth.
+# Fields in which a claim names cells by their numbers, at any depth.
 OF_CELLS = ("cell", "cells")
 
 
 class Time(NamedTuple):
-    """Blocks of the `first` stage, and the `most` of both that the time pays for. With `peeking` a finding gets all of them
-    where the first stage did not settle it, and none where it did. That must not be done: it shows that the bench would see."""
+    """Blocks of the `first` stage, and the `most` of both that the time pays for.
+
+    With `peeking`, a claim gets all of them if the first stage did not decide it, and none if it did. That must not be
+    done: it shows that the bench would see it.
+    """
 
     first: int
     most: int
@@ -28,7 +31,7 @@ class Time(NamedTuple):
 
 
 class Cut(Quick):
-    """The first blocks of each cell: so many as `numbers` says."""
+    """The first blocks of each cell, as many as `numbers` says."""
 
     brief = True
 
@@ -44,7 +47,7 @@ def _first(sample: Sample, number: int) -> Sample:
 
 
 def several(world: World, times: int) -> World:
-    """A study of so many independent copies of a world's cells and claims: noise is pooled over all of them."""
+    """Return a study of so many independent copies of a world's cells and claims. Noise is pooled over all of them."""
     cells = len(world.levels)
     claims = [
         {**_shifted(claim, copy * cells), "id": f"simulated-c{copy * len(world.claims) + number}"}
@@ -67,7 +70,7 @@ def _shifted(what, by: int):
 
 
 def judged(world: World, values: np.ndarray, time: Time) -> list[Judged]:
-    """What comes of each of a world's claims in two stages; `values` are of shape (cells, blocks, iterations)."""
+    """Return the results of a world's claims after two stages; `values` are of shape (cells, blocks, iterations)."""
     cells = len(world.levels)
     begun = Cut(world, values, [time.first] * cells)
     found = [study.judged(claim, begun) for claim in world.claims]
@@ -78,7 +81,7 @@ def judged(world: World, values: np.ndarray, time: Time) -> list[Judged]:
 
 
 def _needed(world: World, begun: Cut, found: list[tuple[dict, list[dict]]], most: int) -> list[dict[str, int]]:
-    """Blocks by cell of the findings that the time pays for."""
+    """Return the blocks by cell of each claim for which the time pays."""
     strictly = [study.judged(claim, begun, needs.CLEAR)[0] for claim in world.claims]
     parts = needs.parts_of([result for result, _ in found], _table(found))
     noise = needs.Noise([part for each in parts.values() for part in each], begun.plan, ())
