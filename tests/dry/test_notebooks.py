@@ -85,7 +85,7 @@ def test_a_file_that_a_notebook_does_not_find_is_told_in_its_own_words(tmp_path)
     with pytest.raises(PlimsollError, match=r"^fig09: .* failed with FileNotFoundError: .*/nonexistent/x.csv.* \(see "):
         render.run(figure, notebook, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
     (output,) = nbformat.read(tmp_path / "executed.ipynb", as_version=4).cells[-1].outputs
-    assert output.output_type == "error" and "/nonexistent/x.csv" in output.evalue and "open(" in "".join(output.traceback)
+    assert output.output_type == "error" and "/nonexistent/x.csv" in output.evalue and output.traceback
 
 
 def test_what_a_cell_shows_is_in_the_notebook_that_is_kept(tmp_path, monkeypatch):

@@ -102,8 +102,9 @@ def arranged(evidence: dict[str, Strength | None]) -> dict:
         ({"x": FOR, "y": FOR}, {"x": FOR, "y": AGAINST}, CONDITIONAL, [REPRODUCED, CONTRADICTED]),
         ({"x": FOR, "y": FOR}, {"": FOR}, REPRODUCED, [REPRODUCED, REPRODUCED]),
         ({"x": FOR, "y": OPEN}, {"": FOR}, REPRODUCED, [REPRODUCED, INCONCLUSIVE]),
-        # An arrangement that breaks what a part is about is left out for the sentence.
-        ({"x": FOR, "y": AGAINST}, {"x": FOR, "y": None}, REPRODUCED, None),
+        # In an arrangement that breaks what a part is about, the other parts can contradict the sentence, and none reproduces it.
+        ({"x": FOR, "y": AGAINST}, {"x": FOR, "y": None}, CONDITIONAL, [REPRODUCED, CONTRADICTED]),
+        ({"x": FOR, "y": FOR}, {"x": FOR, "y": None}, REPRODUCED, [REPRODUCED, INCONCLUSIVE]),
     ],
 )
 def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):

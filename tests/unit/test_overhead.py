@@ -355,7 +355,7 @@ def test_claims_compare_like_with_like(plan_of, li2018):
     of_machines = book.parts_of(claims["li2018-c25"])[1]
     assert {contrast.a.metric for contrast in asked(of_machines)} == {"byte_write", "block_write", "block_read"}
     # A claim that compares metrics takes them from different benchmarks.
-    bottleneck = asked(book.parts_of(claims["li2018-c31"])[0])
+    bottleneck = [contrast for part in book.parts_of(claims["li2018-c31"])[:3] for contrast in asked(part)]
     assert len(bottleneck) == 2 * 12 and {contrast.b.reference for contrast in bottleneck} >= {"stream/bare", "fpu_fft/bare"}
     losses = asked(book.parts_of(claims["li2018-c10"])[1])
     assert {contrast.a.reference for contrast in losses} == {"fpu_fft/bare"} and len(losses) == 5

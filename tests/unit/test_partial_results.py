@@ -142,13 +142,13 @@ def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list
 
     def draw(study: Study, figure: str) -> None:
         source = made_up.chart_of(study, figure)
-        data = render.gather(study, planned.read(folder / "plan.json", study.design.factors), figure, folder)
+        data = render.gather(study, planned.read(folder / "plan.json", study.design.factors), figure, folder, None)
         if source.name not in opened or every:
             drawn.append(chart.drawn(study.design.chart(source.name), data))
             drawn[-1].save(folder / "figures" / figure)
             data.write(folder / "figures")
             if source.name not in opened:
-                run(source.notebook, figure, folder)
+                run(source.notebook, figure, folder, None)
             plt.close("all")
         else:
             for ending in (".png", ".csv", ".txt", ".alt.txt"):

@@ -91,6 +91,13 @@ def test_a_glance_sees_what_reading_sees(tmp_path):
 
 def test_a_figure_needs_some_of_a_study_s_runs_and_a_rule_all(planned, jha2021):
     figure, report = "results/jha2021/figures/fig05.pdf", "results/jha2021/report.html"
-    needed = {(): ["other"], (figure,): [], (figure, report): ["jha2021"], (figure, "all"): ["other"]}
+    plan, host = "results/jha2021/plan.json", "results/host.json"
+    needed = {
+        (plan, host, "plan", figure): [],
+        (): ["other"],
+        (figure,): [],
+        (figure, report): ["jha2021"],
+        (figure, "all"): ["other"],
+    }
     for targets, names in needed.items():
         assert requested.all_runs(targets, ["other"], {"jha2021": jha2021}, {"jha2021": planned}) == names

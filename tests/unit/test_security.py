@@ -75,7 +75,7 @@ def test_what_is_refused_is_seen():
 # schemas restrict the names to letters, digits and dashes. Anything else is quoted (:q).
 HARMLESS = {
     *("wildcards.study", "wildcards.figure", "wildcards.table", "wildcards.image"),
-    *("params.run", "params.wishes", "params.made_from", "wildcards.number"),
+    *("params.run", "params.wishes", "params.made_from", "params.judged", "wildcards.number"),
     # Paths of studies' folders and plans. The schema restricts their names to letters, digits and dashes.
     *("params.plans", "params.beside"),
     # Joined by shlex.

@@ -55,7 +55,7 @@ def _run(row: dict, plan: Plan, records: Path) -> dict:
         return {**described, "record": _record(path, repetition) if there else None, "attempts": attempts}
     attempts = [{key: one.get(key) for key in ("status", "reason", "raw")} for one in staleness.attempts_of(recorded)]
     if row["status"] != recorded["status"] or not attempts[-1]["reason"]:
-        attempts[-1].update(status=row["status"], reason=row["reason"])
+        attempts[-1].update(status=row["status"], reason=row["reason"] if isinstance(row["reason"], str) else None)
     return {**described, "record": _record(path, repetition), "attempts": attempts}
 
 

@@ -118,7 +118,9 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
     For single figures, tables and records it says how many runs they need, and how long these take. For anything else
     it gives the plan of the whole study.
     """
-    whole, parts = all_runs(targets, selected, studies, plans), _parts(targets, studies, plans)
+    parts = _parts(targets, studies, plans)
+    some = {target for target, *_ in parts}
+    whole = _studies(selected, (target for target in targets or ("all",) if target not in some))
     lines = [f"{target}: {_cost(target, runs, studies[study], plans[study])}" for target, study, runs in parts]
     foretold = [forecasts.sentence(name, made) for name in whole if (made := forecasts.read(Path("results", name)))]
     return "\n".join([*(planner.summary(plans[name]) for name in whole), *foretold, *lines])
@@ -127,10 +129,21 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
 def all_runs(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> list[str]:
     """Return the studies of which the targets need all runs.
 
-    The name of a rule needs all runs of the selected studies, and so does a command without a target.
+    The name of a rule needs all runs of the selected studies, and so does a command without a target. A plan, an image
+    or the description of the host needs none.
     """
-    some = {target for target, *_ in _parts(targets, studies, plans)}
-    found = [_study(target) for target in targets or ("all",) if target not in some]
+    without = {target for target, *_ in _parts(targets, studies, plans)} | {target for target in targets if _needs_no_run(target)}
+    return _studies(selected, (target for target in targets or ("all",) if target not in without))
+
+
+def _needs_no_run(target: str) -> bool:
+    parts = Path(target).parts
+    return parts[-1] in ("plan", "plan.json", "host.json") or parts[:2] == ("results", "images")
+
+
+def _studies(selected: list[str], targets: Iterable[str]) -> list[str]:
+    """Return the studies of targets; those that are selected for a target of no single study."""
+    found = [_study(target) for target in targets]
     return list(dict.fromkeys(name for study in found for name in ([study] if study else selected)))
 
 
