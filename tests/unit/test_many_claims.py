@@ -102,7 +102,7 @@ def arranged(evidence: dict[str, Strength | None]) -> dict:
         ({"x": FOR, "y": FOR}, {"x": FOR, "y": AGAINST}, CONDITIONAL, [REPRODUCED, CONTRADICTED]),
         ({"x": FOR, "y": FOR}, {"": FOR}, REPRODUCED, [REPRODUCED, REPRODUCED]),
         ({"x": FOR, "y": OPEN}, {"": FOR}, REPRODUCED, [REPRODUCED, INCONCLUSIVE]),
-        # In an arrangement that breaks what a part is about, the other parts can contradict the sentence, and none reproduces it.
+        # In an arrangement that breaks what a part is about, the other parts can contradict the sentence, but not reproduce it.
         ({"x": FOR, "y": AGAINST}, {"x": FOR, "y": None}, CONDITIONAL, [REPRODUCED, CONTRADICTED]),
         ({"x": FOR, "y": FOR}, {"x": FOR, "y": None}, REPRODUCED, [REPRODUCED, INCONCLUSIVE]),
     ],

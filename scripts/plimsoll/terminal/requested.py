@@ -132,7 +132,7 @@ def all_runs(targets: Iterable[str], selected: list[str], studies: dict[str, dic
     The name of a rule needs all runs of the selected studies, and so does a command without a target. A plan, an image
     or the description of the host needs none.
     """
-    without = {target for target, *_ in _parts(targets, studies, plans)} | {target for target in targets if _needs_no_run(target)}
+    without = {target for target, *_ in _parts(targets, studies, plans)} | set(filter(_needs_no_run, targets))
     return _studies(selected, (target for target in targets or ("all",) if target not in without))
 
 
