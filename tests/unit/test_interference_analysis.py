@@ -167,7 +167,7 @@ def test_verdicts_follow_from_what_was_put_in(jha2021, config, small_host):
 
 
 def against_two_containers() -> dict:
-    """Return a claim about two TCP_RR in one container, against two containers. Alone it has no baseline but one."""
+    """Return a claim about two TCP_RR in one container, compared with two containers and not with Netperf alone."""
     (claim,) = [claim for claim in book.load("jha2021") if claim["id"] == "jha2021-c88"]
     return {**claim, "b": {"case": ["3a"], "co_runner": ["netperf_tcp_rr"]}}
 
