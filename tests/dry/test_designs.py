@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 import yaml
 
 from tests.conftest import PROJECT
@@ -36,6 +37,7 @@ def pytest_in(fresh, *arguments) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.long
 def test_a_design_can_be_taken_out(fresh):
     shutil.rmtree(fresh.folder / "scripts/plimsoll/designs/interference")
     for name in studies_of("interference"):

@@ -148,7 +148,7 @@ def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list
             drawn[-1].save(folder / "figures" / figure)
             data.write(folder / "figures")
             if source.name not in opened:
-                run(source.notebook, figure, folder, None)
+                run(source.notebook, figure, folder)
             plt.close("all")
         else:
             for ending in (".png", ".csv", ".txt", ".alt.txt"):

@@ -84,6 +84,7 @@ def test_a_required_runtime_that_does_not_work_in_several_nodes_stops_the_workfl
     assert "it was made to fail" in done.stderr
 
 
+@pytest.mark.long
 def test_a_runtime_whose_first_runs_all_fail_alike_is_skipped_in_this_start_and_the_others_go_on(study):
     client = failing(study, "exec*", f"[ -e {study.folder / TRIED} ]")
     done = study.snakemake("all", config=settings("optional", 4), **client)
