@@ -121,7 +121,7 @@ def test_every_output_is_there(project, everything):
     plain = {
         *("dgemm_gflops", "stream_bandwidth", "fft_gflops", "ptrans_bandwidth", "randomaccess_rate"),
         *("pingpong_bandwidth", "pingpong_latency", "randomring_bandwidth", "randomring_latency"),
-        *("dgemm_seconds", "fft_seconds", "ptrans_seconds", "randomaccess_seconds"),
+        "dgemm_seconds",
     }
     profiled = {name for name, metric in METRICS.items() if metric.get("instrument") == "mpi"}
     counted = {f"{section}_{event}" for section in ("dgemm", "fft") for event in ("context_switches", "migrations")}
