@@ -183,17 +183,17 @@ without with:
 notebooks: setup
 	cd notebooks && PYTHONPATH=../scripts ../.venv/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
-# Tests that measure nothing take the processor time that the tests of users and of the guest leave, whose images are
-# built first. The rest has the machine to itself. With LONG=1 the tests that are marked `long`, and those of clusters,
-# are included.
+# Tests that measure nothing take the processor time that the tests of users leave, whose images are built first. The rest
+# has the machine to itself. With LONG=1 the tests that are marked `long`, those of clusters, and those of the guest with
+# two memory nodes are included.
 test: setup lint
-	@bash scripts/setup/guest.sh nodes
+	@bash scripts/setup/guest.sh $(if $(long),nodes)
 	@bash scripts/setup/environments.sh all
 	@bash scripts/setup/tests.sh
 	@echo "Two groups of tests side by side, for some 20 minutes."
 	$(MAKE) --no-print-directory --jobs=2 test-of-units test-of-users
 	.venv/bin/python -m pytest -m alone $(units)
-	.venv/bin/python -m pytest $(if $(long),,-m "not long") tests/containers tests/workflow tests/faults $(if $(long),tests/cluster)
+	.venv/bin/python -m pytest $(if $(long),,-m "not long") tests/containers tests/workflow tests/faults $(if $(long),tests/guest tests/cluster)
 
 units = tests/unit tests/dry tests/fuzz
 long = $(filter-out 0,$(LONG))
@@ -206,7 +206,7 @@ test-of-units:
 
 test-of-users:
 	@.venv/bin/python -m tests.images
-	@set -o pipefail; .venv/bin/python -m pytest tests/guest tests/users $(by_lines)
+	@set -o pipefail; .venv/bin/python -m pytest tests/users $(by_lines)
 
 test-of-units test-of-users: SHELL = bash
 

@@ -616,7 +616,7 @@ def test_virtual_machines_of_a_killed_measurement_are_removed_by_the_next(worksp
     assert virtual_machine.ours() == [] and not list(Path("/sys/class/net").glob("plimsoll-vm*"))
 
 
-@pytest.mark.parametrize(("path", "number"), [(CREATION[2], 2), pytest.param(PRELOADED, 1, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("path", "number"), usual([(CREATION[2], 2), (PRELOADED, 1)], []))
 def test_what_a_killed_measurement_left_is_removed_by_the_next(workspace, python, as_before, path, number):
     """For PRELOADED, this is the parent that loads the child's image into a volume."""
     workspace.write()

@@ -148,15 +148,16 @@ def test_what_nobody_gives_has_its_default(folder):
     assert "--hours" not in make(folder, "reproduce", "PROFILE=paper")
 
 
-def test_every_folder_of_tests_is_run_once_and_those_of_clusters_where_it_may_take_long(folder):
+def test_every_folder_of_tests_is_run_once_and_those_of_clusters_and_the_guest_where_it_may_take_long(folder):
     """Tests that measure nothing and must run alone come after the others that measure nothing."""
     beside = "".join(make(folder, "--dry-run", group) for group in ("test-of-units", "test-of-users"))
     *_, alone, rest = make(folder, "--dry-run", "test").splitlines()
-    there = {str(path.parent.relative_to(PROJECT)) for path in (PROJECT / "tests").glob("*/**/test_*.py")} - {"tests/cluster"}
+    longer = {"tests/cluster", "tests/guest"}
+    there = {str(path.parent.relative_to(PROJECT)) for path in (PROJECT / "tests").glob("*/**/test_*.py")} - longer
     named = re.compile(r"\btests/\w+")
     assert sorted(named.findall(beside + rest)) == sorted(there)
     assert beside.count('-m "not alone and not long"') == 1 and rest.split("pytest")[1].startswith(' -m "not long" tests')
     # Tests that take long are run together with all the others, and only with LONG=1.
     (*_, rest) = make(folder, "--dry-run", "test", "LONG=1").splitlines()
-    assert sorted(named.findall(beside + rest)) == sorted(there | {"tests/cluster"}) and "-m" not in rest.split("pytest")[1]
+    assert sorted(named.findall(beside + rest)) == sorted(there | longer) and "-m" not in rest.split("pytest")[1]
     assert named.findall(alone) == ["tests/unit", "tests/dry", "tests/fuzz"] and "-m alone" in alone
