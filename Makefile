@@ -16,7 +16,7 @@
 #   make precise WIDTH=0.1          repeat until every interval is narrower than 10 %, at most MAXIMUM=30 times
 #   make compare A=results/reference/liu2020 B=results/liu2020
 #                                   what changed between two sets of results (MARGIN=, ALL=1, STRICT=1, FORCE=1, OUT=folder)
-#   make findings HOSTS='one two'   which claims hold on which host: folders with results, and archives (docs/hosts.md)
+#   make findings HOSTS='one two'   which claims hold on which host: folders with results, and archives (docs/how-to/cluster.md)
 #   make archive STUDIES=liu2020    one file of all that was measured and made (FILE=..., RAW=1 with raw outputs, SMALL=1)
 #   make image                      write the images into one file, for a machine that cannot build them (FILE=...)
 #   make vulnerabilities            list those of the images that Debian has fixed since they were built
@@ -99,7 +99,7 @@ LONG ?= 0
 # default is set before this line: an exported variable is defined, and `?=` leaves it as it is.)
 export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
 export SEED NUMBER FAULTS INPUTS
-# Number of one start of the workflow (docs/statuses.md).
+# Number of one start of the workflow (docs/reference/statuses.md).
 export PLIMSOLL_START := $(shell date +%s%N)
 
 .PHONY: help clean-up faults fuzz list image vulnerabilities archive compare findings with without new-system session notebooks reproduce precise test \
@@ -223,12 +223,12 @@ lint:
 bench: setup
 	.venv/bin/python -m tests.bench
 
-# Faults drawn from a seed, against each study (docs/faults.md). It goes on where it stopped, for HOURS or until FAULTS
+# Faults drawn from a seed, against each study (docs/reports/faults.md). It goes on where it stopped, for HOURS or until FAULTS
 # have struck. Faults after which something was lost, wrong or left are made again first. NUMBER makes one again.
 faults: setup
 	.venv/bin/python -m tests.faults --seed "$$SEED" $(if $(NUMBER),--number $$NUMBER,--again $(if $(FAULTS),--faults "$$FAULTS") \
 		$(if $(filter-out usual,$(HOURS)),--hours "$$HOURS"))
 
-# Nonsense for every reader of files, beyond what the tests give (docs/faults.md).
+# Nonsense for every reader of files, beyond what the tests give (docs/reports/faults.md).
 fuzz: setup
 	.venv/bin/python -m tests.fuzz --seed "$$SEED" $(if $(INPUTS),--inputs "$$INPUTS")

@@ -265,7 +265,7 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
 def measured(cell: SplittingCell) -> dict:
     """Return the keys of a cell that say what is measured, in the order of its fingerprint.
 
-    The other sections of its launch are not among them: they do not change what is measured (docs/architecture.md).
+    The other sections of its launch are not among them: they do not change what is measured (docs/explanation/architecture.md).
     """
     keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
     if cell["keep_timeouts"]:
