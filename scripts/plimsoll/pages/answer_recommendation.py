@@ -99,23 +99,23 @@ def _known(cells: Iterable[dict]) -> list[dict]:
 
 
 def _units(rows: list[Row], groups: Mapping[str, Mapping]) -> Iterable[Unit]:
-    """Yield rows by group, as far as those of a group show the same; otherwise by their names, or by name and part."""
+    """Yield rows by group. A row without a group is one by itself, in all parts of the answer.
+
+    Where rows of a group show different things, they are units of their own, with their parts or their number.
+    """
     own = {id(row): next((name for name, levels in groups.items() if _has(row.levels, levels)), row.name) for row in rows}
-    for by_group in _grouped(rows, lambda row: own[id(row)]):
-        if _alike(by_group.rows):
-            yield by_group
-            continue
-        for by_name in _grouped(by_group.rows, lambda row: row.name):
-            yield from [by_name] if _alike(by_name.rows) else _grouped(by_name.rows, lambda row: f"{row.name} ({row.part})")
+    for name in dict.fromkeys(own.values()):
+        of_name = [row for row in rows if own[id(row)] == name]
+        for kind in dict.fromkeys(row.kind for row in of_name):
+            alike = [row for row in of_name if row.kind == kind]
+            yield Unit(name if len(alike) == len(of_name) else f"{name} ({_which(alike, of_name)})", alike)
 
 
-def _grouped(rows: list[Row], name) -> list[Unit]:
-    names = dict.fromkeys(map(name, rows))
-    return [Unit(one, [row for row in rows if name(row) == one]) for one in names]
-
-
-def _alike(rows: list[Row]) -> bool:
-    return len({row.kind for row in rows}) == 1
+def _which(rows: list[Row], of_all: list[Row]) -> str:
+    """Return the parts of a row that these are, or how many of the rows of a group."""
+    if len({row.name for row in of_all}) == 1:
+        return listed([row.part for row in rows])
+    return f"{len(rows)} of {len(of_all)} deployments"
 
 
 def _chosen(units: list[Unit], rules: Mapping) -> dict[str, list[Unit]]:
@@ -180,7 +180,7 @@ def _holds(rows: list[Row], rules: Mapping) -> str:
     cells = [cell for row in rows for cell in row.cells if cell["mark"]]
     parts = listed(list(dict.fromkeys(row.part for row in rows)))
     arranged = " or ".join(dict.fromkeys(cell["arrangement"] for cell in cells if not missing(cell["arrangement"])))
-    begun = f"Holds on this machine{f' for {parts}' if parts else ''}"
+    begun = f"Holds here{f' for {parts}' if parts else ''}"
     where = filter(None, [begun, f"with {arranged}" if arranged else "", rules.get("holds")])
     labels = list(dict.fromkeys(cell["label"] for cell in cells))
     basis = [f"margin {PERCENT}", labels[0] if len(labels) == 1 else f"{len(labels)} metrics"]
