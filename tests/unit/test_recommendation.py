@@ -145,6 +145,28 @@ def test_what_differs_between_parts_is_named_with_its_part():
     )
 
 
+def test_a_row_that_loses_and_gains_is_told_with_both():
+    gain = "against == 'first' and metric == 'tcp_stream_throughput'"
+    table = planted("jha2021", {"against == 'first' and metric == 'total_time'": "loss", gain: "gain"})
+    assert of("jha2021", table)["recommendation"].startswith(
+        "Let two microservices share a container (otherwise Total time worse, TCP_STREAM better). Holds"
+    )
+
+
+def test_metrics_without_a_ratio_are_not_called_no_worse():
+    first = "against == 'first' and metric in ('stream_bandwidth', 'dgemm_gflops')"
+    shown = of("liu2020", planted("liu2020", {"against == 'first' and runtime == 'docker'": "open", first: ""}, "alike"))
+    assert "Singularity and Singularity+cgroup for 5 of 7 metrics (not worse). Holds" in shown["recommendation"]
+    assert "Unknown: 5 of 20 ratios. With Docker a loss of 20 % " in shown["said"]
+
+
+def test_parts_have_a_common_name():
+    table = planted("liu2020", {}, "alike")
+    second = table[table["hardware"] == "uma"].assign(hardware="numa")
+    both = of("liu2020", pd.concat([table[table["hardware"] == "uma"], second]))
+    assert "Holds here for UMA and NUMA, exactly subscribed, any processor, with" in both["recommendation"]
+
+
 def test_being_no_worse_is_no_reason_for_a_setting_that_should_gain():
     shown = of("li2018-hadoop", planted("li2018-hadoop", {}, "alike"))
     assert shown["recommendation"] == (

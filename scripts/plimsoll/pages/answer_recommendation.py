@@ -87,10 +87,10 @@ def _has(levels: Mapping[str, str], wanted: Mapping[str, list[str]]) -> bool:
 
 
 def _kind(cells: list[dict]) -> str:
-    """Return what a row's ratios show: LOSS or GAIN if any does, NO_LOSS if all do, otherwise OPEN or MISSING."""
-    if not _known(cells):
+    """Return what a row's known ratios show: LOSS or GAIN if any does, NO_LOSS if all do, otherwise OPEN or MISSING."""
+    if not (known := _known(cells)):
         return MISSING
-    marks = {cell["mark"] for cell in cells}
+    marks = {cell["mark"] for cell in known}
     return next((mark for mark in (LOSS, GAIN) if mark in marks), NO_LOSS if marks == {NO_LOSS} else OPEN)
 
 
@@ -139,13 +139,13 @@ def _what(chosen: dict[str, list[Unit]], rules: Mapping) -> str:
 def _clause(kind: str, units: list[Unit], rules: Mapping) -> str:
     phrase = rules[PHRASES.get(kind, "no_loss")].format(rows=_names([unit.name for unit in units]))
     rows = [row for unit in units for row in unit.rows]
-    cells = [cell for row in rows for cell in row.cells]
+    labels = {cell["label"] for row in rows for cell in row.cells}
     if kind == LOSS:
         # The first level of steps is recommended because the last one is worse.
         otherwise = "otherwise " if rules["compare"] == STEPS else ""
-        return f"{phrase} ({otherwise}{_metrics(rows, LOSS)} worse{_spared(rows)})"
-    if kind == NO_LOSS:
-        return f"{phrase} ({'no metric' if len({cell['label'] for cell in cells}) > 1 else cells[0]['label'] + ' not'} worse)"
+        return f"{phrase} ({otherwise}{_metrics(rows, LOSS)} worse{_spared(rows)}{_gained(rows)})"
+    if kind == NO_LOSS and all(len(_known(row.cells)) == len(row.cells) for row in rows):
+        return f"{phrase} ({'no metric' if len(labels) > 1 else f'{labels.pop()} not'} worse)"
     mark, word = (GAIN, "better") if kind == GAIN else (NO_LOSS, "not worse")
     return f"{phrase} for {_metrics(rows, mark)} ({word})"
 
@@ -163,22 +163,36 @@ def _metrics(rows: list[Row], mark: str) -> str:
     marked = [_labels(row.cells, mark) for row in rows]
     if len({frozenset(labels) for labels in marked}) == 1 and len(marked[0]) <= METRICS:
         return listed(marked[0])
-    numbers = sorted({len(labels) for labels in marked})
-    known = max(len(_known(row.cells)) for row in rows)
-    return "every metric" if numbers == [known] else f"{_range(numbers)} of {known} metrics"
+    numbers = {len(labels) for labels in marked}
+    of_all = max(len(row.cells) for row in rows)
+    return "every metric" if numbers == {of_all} else f"{_range(numbers)} of {of_all} metrics"
 
 
 def _spared(rows: list[Row]) -> str:
-    """Return the metrics in which none of these rows has a loss, if they are shown and few."""
-    each = [set(_labels(row.cells, GAIN, NO_LOSS)) for row in rows]
+    """Return the metrics that exclude a loss in each of these rows, if they are few."""
+    each = [set(_labels(row.cells, NO_LOSS)) for row in rows]
     spared = [cell["label"] for cell in rows[0].cells if cell["label"] in set.intersection(*each)]
     return f", {listed(spared)} not" if 0 < len(spared) <= METRICS else ""
+
+
+def _gained(rows: list[Row]) -> str:
+    """Return the metrics that gain in rows with a loss: what is lost by a recommendation against them."""
+    gaining = [row for row in rows if _labels(row.cells, GAIN)]
+    return f", {_metrics(gaining, GAIN)} better" if gaining else ""
+
+
+def _together(parts: list[str]) -> str:
+    """Return the names of parts as one: UMA and NUMA, exactly subscribed."""
+    words = [part.split(", ") for part in parts]
+    if len(set(map(len, words))) > 1:
+        return listed(parts)
+    return ", ".join(listed(list(dict.fromkeys(of_each))) for of_each in zip(*words, strict=True))
 
 
 def _holds(rows: list[Row], rules: Mapping) -> str:
     """Return the sentence on where a recommendation holds: parts, arrangement, margin, metrics and blocks."""
     cells = [cell for row in rows for cell in row.cells if cell["mark"]]
-    parts = listed(list(dict.fromkeys(row.part for row in rows)))
+    parts = _together(list(dict.fromkeys(row.part for row in rows)))
     arranged = " or ".join(dict.fromkeys(cell["arrangement"] for cell in cells if not missing(cell["arrangement"])))
     begun = f"Holds here{f' for {parts}' if parts else ''}"
     where = filter(None, [begun, f"with {arranged}" if arranged else "", rules.get("holds")])
