@@ -198,6 +198,7 @@ def test_answers_stand_one_after_another_with_a_heading_each(answered, amaral201
             "      compare: steps\n      about: networks on",
             "answer.2.recommend.compare: 'steps' is not",
         ),
+        ("loss: avoid {rows} where", "loss: avoid {row} where", "answer.1.recommend.loss: "),
         ("    scope: {hosts: [one]}", "    skope: {hosts: [one]}", "answer.2: unknown key 'skope'"),
     ],
 )

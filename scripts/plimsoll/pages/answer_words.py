@@ -130,7 +130,7 @@ def sure(cells: list[dict], alpha: float) -> str:
         return ""
     blocks = sorted({int(cell["n"]) for cell in known})
     number = str(blocks[0]) if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
-    found = f"{number} blocks, which can find {_detectable(known)} with a probability of 80 %"
+    found = f"{number} blocks. They find {_detectable(known)} with a probability of 80 %"
     bound = "What is called possible is the far end of a 95 % interval."
     if len(known) == 1:
         return f"How sure: the ratio is of {found}. {bound}"
