@@ -56,9 +56,9 @@ def recommended(parts: list[dict], named: Mapping, study: str, given: Given | No
 
     `parts` are those of an answer (plimsoll.pages.answer), `named` the answer in the file of the `study`, and `given`
     the time that it was measured for. The recommendation says where it holds. If there is none, it says what is missing
-    and what to type. All texts are empty if the study's file has no `recommend`.
+    and what to type. All texts are empty if the study's file has no `recommend`, or if the table is older than the answer.
     """
-    if not (rules := named.get("recommend")):
+    if not (rules := named.get("recommend")) or not parts:
         return Advice("", "", False)
     rows = [row for part in parts for row in _rows(part, rules)]
     known = [row for row in rows if row.kind != MISSING]
@@ -273,7 +273,7 @@ def _nothing(rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict
         left = f", and {len(_open(known))} leave a loss of {size(worst)} possible" if _open(known) else ""
         said = f"{begun}: none of {_number(known)} ratios shows a difference above {PERCENT}{left}."
         return " ".join(filter(None, [said, _command(known, study)]))
-    which = parts[0]["comparison"] if parts else ""
+    which = parts[0]["comparison"]
     if any(map(_in_time, rows)):
         command = given.command if given else f"make reproduce STUDIES={study}"
         return f"{begun}: {which} is {not_in(given)}. `{command}` measures it."
