@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.host import cgroup, machine_lock, private, variables
+from plimsoll.host import cgroup, machine_lock, private, quieted, variables
 
 # Every process of a run has this variable, so that processes of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -35,9 +35,12 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
     """Hold the machine's lock during the context. Wait, with a message, while another workflow holds it.
 
     Sweep first if this user's last measurement was killed, or may have been (machine_lock.due). Root sweeps after all
-    users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone.
+    users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone. Settings that a
+    killed `plimsoll doctor` left changed are taken back before.
     """
     with machine_lock.held(say_whose):
+        for line in quieted.undo_left():
+            print(f"plimsoll: {line}", file=sys.stderr, flush=True)
         if machine_lock.due():
             left = machine_lock.to_sweep()
             # Without a marker there is probably nothing to remove. A runtime that does not answer is then not worth a message.
