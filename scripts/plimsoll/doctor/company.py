@@ -29,9 +29,8 @@ def findings(seen: Seen) -> Iterator[Finding]:
 def busy(seen: Seen) -> Finding:
     """Return whether other programs used more in the window than a run allows."""
     during, name = seen.window.during, "programs at work"
-    share, most = during["neighbour_share"] or 0.0, during["threshold"]["share"]
-    value = f"{share:.1%} of all processors"
-    if share <= most:
+    most, value = during["threshold"]["share"], f"{during['neighbour_share']:.1%} of all processors"
+    if not seen.window.disturbs(during["neighbour_seconds"], len(seen.host["cpus"])):
         return Finding(name, value, FINE, f"Below the {most:.0%} from which a run counts as disturbed.")
     means = f"Above the {most:.0%} from which a run counts as disturbed: such runs are repeated, then left out."
     return Finding(name, f"{value} ({seen.window.busiest})", WARNS, means, "end them, or wait until they have ended")

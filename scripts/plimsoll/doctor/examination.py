@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 
 from rich import box
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -13,6 +14,18 @@ from plimsoll.doctor.seen import Seen
 
 ROOMS = (processors, memory, company, kernel, runtimes, places)
 STYLES = {FINE: "green", NOTE: "cyan", WARNS: "yellow", STOPS: "bold red"}
+
+
+def show(seen: Seen, for_program: bool) -> int:
+    """Print the findings as a table, or as JSON for a program. Return the exit status (finding.status)."""
+    found = findings(seen)
+    if for_program:
+        print(as_json(found))
+    else:
+        console = Console(highlight=False)
+        console.print(table(found))
+        console.print(f"\n{summary(found)}", soft_wrap=True)
+    return status(found)
 
 
 def findings(seen: Seen) -> list[Finding]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from plimsoll.doctor.finding import FINE, NOTE, WARNS, Finding
 from plimsoll.doctor.seen import Seen
+from plimsoll.host import quieted
 
 MITIGATION = "mitigation of "
 VULNERABLE = "Vulnerable"
@@ -16,6 +17,9 @@ def findings(seen: Seen) -> Iterator[Finding]:
     yield groups(seen)
     yield rights(seen)
     yield counters(seen)
+    if quieted.noted():
+        means = "Settings are those of a quiet machine. Runs with other settings are never pooled with them."
+        yield Finding("quiet machine", "made so by plimsoll doctor", NOTE, means, "./plimsoll doctor --undo (afterwards)")
 
 
 def addresses(seen: Seen) -> Finding:

@@ -15,26 +15,31 @@ from plimsoll.measuring import lock
 ENOUGH = 8 * 2**30
 # What a measurement writes, below the folder of a clone. Records are deeper, and as their folders are.
 WRITTEN = ("results", "results/*", "results/*/*", ".snakemake", ".snakemake/*", "config/local.yaml")
-KEPT = Path("results/reference")
+KEPT = "results/reference"
 
 
 def findings(seen: Seen) -> Iterator[Finding]:
-    """Yield the findings about files. Files of the working directory are looked at."""
-    yield from free(places(name for name, one in seen.runtimes.items() if one.version))
-    yield owners(Path())
+    """Yield the findings about files."""
+    yield from free(places(seen.folder, (name for name, one in seen.runtimes.items() if one.version)))
+    yield owners(seen.folder)
 
 
-def places(runtimes: Iterable[str]) -> dict[str, Path]:
+def places(folder: Path, runtimes: Iterable[str]) -> dict[str, Path]:
     """Return the folders that a measurement writes to, by what lies there. Of several on one disk only the first is listed."""
-    named = {"results": Path("results"), "images": paths.image_store(), "temporary files": lock.TEMPORARY}
+    named = {"results": folder / "results", "images": paths.image_store(), "temporary files": lock.TEMPORARY}
     for environment in map(environments.find, runtimes):
         try:
             named[f"containers of {environment.label}"] = environment.storage()
         except (NotImplementedError, PlimsollError, OSError):
             continue  # it stores nothing, or does not say where
-    there = {what: next(up for up in (path.absolute(), *path.absolute().parents) if up.exists()) for what, path in named.items()}
+    there = {what: _existing(path.absolute()) for what, path in named.items()}
     disks = {path.stat().st_dev: what for what, path in reversed(there.items())}
     return {what: there[what] for what in there if what in disks.values()}
+
+
+def _existing(path: Path) -> Path:
+    """Return the first that exists: a path, or a folder above it."""
+    return next(up for up in (path, *path.parents) if up.exists())
 
 
 def free(folders: Mapping[str, Path]) -> Iterator[Finding]:
@@ -57,10 +62,9 @@ def owners(folder: Path) -> Finding:
     me, name = os.geteuid(), "files of this folder"
     there = [path for pattern in WRITTEN for path in folder.glob(pattern) if not path.is_relative_to(folder / KEPT)]
     foreign = [path for path in there if path.lstat().st_uid != me]
-    if closed := [path for path in there if not os.access(path, os.W_OK)]:
-        means = "Measuring fails when it writes there."
-        remedy = f"sudo chown -R $USER {' '.join(sorted({path.relative_to(folder).parts[0] for path in closed}))}"
-        return Finding(name, f"not writable: {first_of(list(map(str, closed)))}", STOPS, means, remedy)
+    if closed := [str(path.relative_to(folder)) for path in there if not os.access(path, os.W_OK)]:
+        remedy = f"sudo chown -R $USER {' '.join(sorted({Path(path).parts[0] for path in closed}))}"
+        return Finding(name, f"not writable: {first_of(closed)}", STOPS, "Measuring fails when it writes there.", remedy)
     if not me and foreign:
         whose = ", ".join(sorted({machine_lock.user_of(path) for path in foreign}))
         means = "What root measures here belongs to root, and then that user can no longer write it."

@@ -77,11 +77,10 @@ def quota(seen: Seen) -> Finding:
 
 def steal(seen: Seen) -> Finding:
     """Return what a hypervisor has taken in the window."""
-    during = seen.window.during
-    stolen, share = during["stolen_seconds"], during["threshold"]["share"]
-    of = during["seconds"] * len(seen.host["cpus"])
+    during, processors = seen.window.during, len(seen.host["cpus"])
+    stolen, of = during["stolen_seconds"], during["seconds"] * processors
     value = f"{stolen:.2f} s of {of:.1f} s"
-    if stolen <= share * of:
+    if not seen.window.disturbs(stolen, processors):
         return Finding("stolen by a hypervisor", value, FINE, "Runs from which more is stolen are repeated.")
     means = "The host gives this machine's processors to others. Disturbed runs are repeated, and few claims are decided."
     return Finding("stolen by a hypervisor", value, WARNS, means, "measure at another hour, or on a machine of your own")
@@ -94,8 +93,7 @@ def shared_cache(seen: Seen) -> Finding:
     if not host["hypervisor"] or size <= MOST_L3 * host["cores"]:
         return Finding("last-level cache", value, FINE, "Problem sizes follow from this cache, and no core of others is in it.")
     means = (
-        "This is a virtual machine, and other machines use that cache too. Claims about memory and caches vary from day to "
-        "day."
+        "This is a virtual machine, and other machines use that cache too. Claims about memory and caches vary from day to day."
     )
     return Finding("last-level cache", value, NOTE, means, "./plimsoll session (measures once more, on another day)")
 
@@ -104,5 +102,5 @@ def clock(source: str) -> Finding:
     """Return what the clock source means."""
     if source in SLOW_CLOCKS:
         means = "Reading the time takes a microsecond and more, which latencies contain."
-        return Finding("clock source", source, WARNS, means, "restart with the kernel's option tsc=reliable, if the host has one")
+        return Finding("clock source", source, WARNS, means, "restart with the kernel's option tsc=reliable")
     return Finding("clock source", source, FINE, "Reading the time costs a few tens of nanoseconds.")

@@ -4,6 +4,7 @@ The settings are those that move numbers and can be changed without stopping any
 balancing and swap space. plimsoll.host.quieted notes what was before.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -44,6 +45,10 @@ SETTINGS = (
 )
 ALL = tuple(dict.fromkeys(setting.name for setting in SETTINGS))
 SWAP = "swap"
+# Beginnings and sentences of what is said.
+NOT = "not changed"
+NOTHING = "Nothing was changed, and there is nothing to undo."
+ALL_OF_A_STUDY = "Measure all of a study like this, or nothing: runs with other settings are never pooled."
 
 
 class Plan(NamedTuple):
@@ -61,7 +66,7 @@ class Plan(NamedTuple):
         return [*dict.fromkeys(named), *([SWAP] if self.note["swaps"] else [])]
 
 
-def plan(root: Path = Path("/"), kept: bool = False) -> Plan:
+def plan(root: Path = Path("/")) -> Plan:
     """Return what is to be changed on this machine, or on the one whose /sys and /proc are below `root`."""
     files = {setting: sorted(root.glob(setting.files)) for setting in SETTINGS}
     changes = [change for setting, paths in files.items() for change in _changes(setting, paths)]
@@ -71,12 +76,14 @@ def plan(root: Path = Path("/"), kept: bool = False) -> Plan:
     areas, why = _swaps()
     reasons |= {SWAP: why} if why else {}
     quiet = [name for name in ALL if name in there - changing] + ([] if areas or why else [SWAP])
-    return Plan({"boot": system.boot(), "kept": kept, "changes": changes, "swaps": areas}, reasons, quiet)
+    return Plan({"boot": system.boot(), "kept": False, "changes": changes, "swaps": areas}, reasons, quiet)
 
 
 def _changes(setting: Setting, paths: Sequence[Path]) -> list[Change]:
     before = {path: read(path) for path in paths if _takes(path, setting.wanted)}
-    return [{"path": str(path), "before": text, "after": setting.wanted} for path, text in before.items() if text != setting.wanted]
+    return [
+        {"path": str(path), "before": text, "after": setting.wanted} for path, text in before.items() if text != setting.wanted
+    ]
 
 
 def _takes(path: Path, wanted: str) -> bool:
@@ -93,26 +100,29 @@ def _swaps() -> tuple[dict[str, int], str]:
     return areas, ""
 
 
-def make_quiet(wanted: Plan) -> tuple[int, list[str]]:
+def make_quiet(wanted: Plan) -> tuple[int | None, list[str]]:
     """Change what is planned. Return a descriptor with the note's lock, and in sentences what was done.
 
-    The note is on the disk before anything is changed. Raise PlimsollError, with nothing changed, if another user has
-    made the machine quiet, or if this user may not change it.
+    The note is on the disk before anything is changed. Without a descriptor nothing could be changed, and there is no
+    note. Raise PlimsollError, with nothing changed, if this user may not change the machine, or if another user has.
     """
+    if not wanted.names:
+        return None, said(wanted)
     _refuse(wanted)
-    descriptor = quieted.write({**wanted.note, "kept": False})
+    descriptor = quieted.write(wanted.note)
     failed = quieted.apply(wanted.note)
-    if wanted.note["kept"] and len(failed) < len(wanted.note["changes"]) + len(wanted.note["swaps"]):
+    told = [*said(wanted), *(f"{NOT}: {problem}." for problem in failed)]
+    if len(failed) == len(wanted.note["changes"]) + len(wanted.note["swaps"]):
+        quieted.undo(wanted.note)
         os.close(descriptor)
-        descriptor = quieted.write(wanted.note)
-    done = [f"changed: {', '.join(wanted.names)}."] if wanted.names else []
-    return descriptor, [*done, *said(wanted), *(f"not changed: {problem}." for problem in failed)]
+        return None, told
+    return descriptor, [f"changed: {', '.join(wanted.names)}.", *told]
 
 
 def said(wanted: Plan) -> list[str]:
     """Return, in sentences, what is quiet already and what cannot be changed."""
     already = [f"quiet already: {', '.join(wanted.quiet)}."] if wanted.quiet else []
-    return [*already, *(f"not changed: {name}, because {reason}." for name, reason in wanted.reasons.items())]
+    return [*already, *(f"{NOT}: {name}, because {reason}." for name, reason in wanted.reasons.items())]
 
 
 def _refuse(wanted: Plan) -> None:
@@ -135,15 +145,15 @@ def keep_quiet(root: Path = Path("/")) -> int:
     with machine_lock.held(lock.say_whose):
         if quieted.noted():
             raise PlimsollError(f"`plimsoll doctor` has made this machine quiet before. Nothing was changed. Type: {UNDO}")
-        wanted = plan(root, kept=True)
-        if not wanted.names:
-            _tell([*said(wanted), "nothing was changed, and there is nothing to undo."])
-            return int(bool(wanted.reasons))
-        descriptor, done = make_quiet(wanted)
+        wanted = plan(root)
+        descriptor, told = make_quiet(wanted)
+        if descriptor is None:
+            _tell([*told, NOTHING])
+            return int(any(line.startswith(NOT) for line in told))
+        os.close(quieted.write({**wanted.note, "kept": True}))
         os.close(descriptor)
-    remember = "Measure all of a study like this, or nothing: runs with other settings are never pooled."
-    _tell([*done, f"it stays so until you type {UNDO}, or restart the machine. {remember}"])
-    return int(bool(wanted.reasons) or any(line.startswith("not changed") for line in done))
+    _tell([*told, f"it stays so until you type {UNDO}, or restart the machine. {ALL_OF_A_STUDY}"])
+    return int(any(line.startswith(NOT) for line in told))
 
 
 def undo() -> int:
@@ -163,25 +173,19 @@ def during(command: Sequence[str], root: Path = Path("/")) -> int:
     """Make the machine quiet, run a command, and take the changes back. Return the command's exit status.
 
     Raise PlimsollError, with nothing changed or started, if there is no such program or if this user may not change
-    what can be changed. On a machine that is quiet already, or cannot be made so, the command runs as it is.
+    what can be changed. If nothing can be changed, or a user keeps the machine quiet, the command runs nevertheless.
     """
     if not shutil.which(command[0]):
         raise PlimsollError(f"There is no program {command[0]}. Nothing was changed or measured.")
     with machine_lock.held(lock.say_whose):
-        before = quieted.noted()
-        wanted = plan(root)
-        if before or not wanted.names:
-            _tell([*said(wanted), "nothing was changed, and the command runs on the machine as it is."])
-            descriptor = None
-        else:
-            descriptor, done = make_quiet(wanted)
-            _tell(done)
-    try:
-        return _ran(command, [] if descriptor is None else [descriptor])
-    finally:
+        kept, wanted = quieted.noted(), plan(root)
+        descriptor, told = (None, said(wanted)) if kept else make_quiet(wanted)
+    _tell(told if descriptor else [*told, f"{NOTHING} The command runs on the machine as it is."])
+    with contextlib.ExitStack() as at_end:
         if descriptor is not None:
-            os.close(descriptor)
-            undo()
+            at_end.callback(undo)
+            at_end.callback(os.close, descriptor)
+        return _ran(command, [] if descriptor is None else [descriptor])
 
 
 def _ran(command: Sequence[str], descriptors: Sequence[int]) -> int:
@@ -190,41 +194,25 @@ def _ran(command: Sequence[str], descriptors: Sequence[int]) -> int:
     Signals that would end this process go to the command, which ends this process then. Ctrl-C reaches the command by
     itself.
     """
-    with subprocess.Popen(command, pass_fds=descriptors) as child:
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _: child.send_signal(number))
-        signal.signal(signal.SIGINT, lambda *_: None)
+    with subprocess.Popen(command, pass_fds=descriptors) as child, _signals_to(child):
         status = child.wait()
     return BY_SIGNAL - status if status < 0 else status
 
 
-def undo_left() -> None:
-    """Take back what a killed `plimsoll doctor` has left changed, if nobody measures, and say so.
+@contextlib.contextmanager
+def _signals_to(child: subprocess.Popen) -> Iterator[None]:
+    def send(number: int, _: object) -> None:
+        if number != signal.SIGINT:
+            child.send_signal(number)
 
-    Every command of a user begins with it.
-    """
-    if not _is_left():
-        return
-    if not machine_lock.free():
-        _tell(["a killed `plimsoll doctor` has left this machine changed. That is taken back when nobody measures."])
-        return
-    with machine_lock.held(lock.say_whose):
-        _tell(quieted.undo_left())
-
-
-def _is_left() -> bool:
-    with quieted.unlocked() as free:
-        note = quieted.noted() if free else None
-    return bool(note and not note["kept"])
+    before = {number: signal.signal(number, send) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _tell(lines: Sequence[str]) -> None:
     for line in lines:
         print(f"plimsoll: {line}", file=sys.stderr, flush=True)
-
-
-def kept() -> Iterator[str]:
-    """Yield a sentence if a user keeps this machine quiet."""
-    note = quieted.noted()
-    if note and note["kept"]:
-        yield f"This machine is kept quiet. {UNDO} takes that back."

@@ -25,13 +25,19 @@ class Window(NamedTuple):
     busiest: str
     memory: tuple[int, int]
 
+    def disturbs(self, seconds: float, processors: int) -> bool:
+        """Return whether so many seconds of processor time would disturb a run in this window, as runs are judged."""
+        threshold = self.during["threshold"]
+        return seconds > threshold["seconds"] and seconds / (self.during["seconds"] * processors) > threshold["share"]
+
 
 class Seen(NamedTuple):
     """All that is known of the machine.
 
     `host` is what plans are made from, and `facts` are its settings. `throttled` has the seconds since boot in which a
     quota or heat kept processors from this process, by cause. `clock` is the clock source. `swap` has the bytes of swap
-    space in use and in all, and `available` is the memory that programs can still take (bytes).
+    space in use and in all. `available` is the memory that programs can still take (bytes). Results are kept below
+    the `folder`.
     """
 
     host: Topology
@@ -43,10 +49,14 @@ class Seen(NamedTuple):
     available: int
     window: Window
     runtimes: Mapping[str, listing.Runtime]
+    folder: Path
 
 
-def look(settings: list[str], seconds: float = SECONDS) -> Seen:
-    """Return what is seen of this machine. It takes some `seconds` and one more. `settings` are those of the configuration."""
+def look(settings: list[str], folder: Path, seconds: float = SECONDS) -> Seen:
+    """Return what is seen of this machine. It takes some `seconds` and one more.
+
+    `settings` are those of the configuration. Results are kept below the `folder`.
+    """
     config, mounted = configuration.read(settings), cgroup.mounts()
     chosen = [studies.load(name, designs.known()) for name in studies.selected(config["studies"])]
     wishes = studies.wishes_of_all(chosen, config["runtimes"])
@@ -62,6 +72,7 @@ def look(settings: list[str], seconds: float = SECONDS) -> Seen:
         psutil.virtual_memory().available,
         watch(limits, seconds),
         machine.look(wishes),
+        folder,
     )
 
 

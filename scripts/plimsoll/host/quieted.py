@@ -109,7 +109,9 @@ def undo(note: Note) -> list[str]:
 
     A setting that somebody has changed since stays as it is. The note stays if something could not be taken back.
     """
-    problems = [_set(one["path"], one["before"]) for one in reversed(note["changes"]) if read(Path(one["path"])) == one["after"]]
+    problems = [
+        _set(one["path"], one["before"]) for one in reversed(note["changes"]) if read(Path(one["path"])) == one["after"]
+    ]
     for area, priority in note["swaps"].items():
         if area not in swaps():
             # The kernel gives out negative priorities itself, and accepts none.
@@ -134,6 +136,13 @@ def unlocked() -> Iterator[bool]:
             yield False
             return
         yield True
+
+
+def is_left() -> bool:
+    """Return whether a killed `plimsoll doctor` has left settings changed."""
+    with unlocked() as free:
+        note = noted() if free else None
+    return bool(note and not note["kept"])
 
 
 def undo_left() -> list[str]:
