@@ -28,13 +28,19 @@ def check(results: Path, reference: Path, names: Sequence[str]) -> tuple[dict[st
     Both are folders of results, or archives. Raise PlimsollError if the reference has no such study, or if a file
     cannot be read.
     """
-    there = sets.read(sets.opened(opening.folder_of(reference)))
+    there = _reference(reference)
     if unknown := [name for name in names if name not in there]:
         raise PlimsollError(f"{reference} has no study {first_of(unknown)}: it has {', '.join(there)}.")
     here = _measured(opening.folder_of(results))
     chosen = [name for name in names or there if name in here and here[name].verdicts_together]
     checked = {name: study.check(there[name], here[name]) for name in chosen}
     return checked, ended(checked, [name for name in names if name not in checked])
+
+
+def _reference(path: Path) -> dict[str, ResultSet]:
+    if not path.exists():
+        raise PlimsollError(f"{path}: there is no such folder or archive, so nothing is checked. Give one with --reference.")
+    return sets.read(opening.folder_of(path))
 
 
 def _measured(folder: Path) -> dict[str, ResultSet]:
