@@ -89,11 +89,11 @@ def notes(root: Path) -> list[Path]:
     return [path for path in (root / "lock").iterdir() if "quiet" in path.name]
 
 
-def started(root: Path, work: str) -> subprocess.Popen:
+def started(root: Path, work: str, out: int = subprocess.DEVNULL) -> subprocess.Popen:
     """Start a process that does some work on the made-up machine."""
     words = [sys.executable, "-c", DRIVER.format(work), str(root)]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
-    return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, env=environment, stdout=out, text=True)
 
 
 def until(what) -> None:
@@ -242,7 +242,7 @@ def test_the_next_measurement_takes_back_what_a_kill_left(root):
     process, command = a_doctor_at_work(root)
     process.kill()
     os.kill(command, signal.SIGKILL)
-    process.communicate()
+    process.wait()
     until(lambda: ended(command))
     with lock.machine():
         assert is_as_before(root)
@@ -267,7 +267,7 @@ def test_a_kill_in_the_middle_of_taking_back(root):
 def test_a_doctor_that_is_told_to_end_ends_its_command_and_takes_back(root):
     process, command = a_doctor_at_work(root)
     process.terminate()
-    process.communicate(timeout=20)
+    process.wait(timeout=20)
     assert process.returncode == 128 + signal.SIGTERM and ended(command) and is_as_before(root)
 
 
@@ -275,9 +275,9 @@ def test_nothing_is_taken_back_while_somebody_measures(root, capsys):
     process, command = a_doctor_at_work(root)
     for number in (process.pid, command):
         os.kill(number, signal.SIGKILL)
-    process.communicate()
+    process.wait()
     until(lambda: ended(command))
-    measuring = started(root, "with machine_lock.held(print): print('held', flush=True); signal.pause()")
+    measuring = started(root, "with machine_lock.held(print): print('held', flush=True); signal.pause()", subprocess.PIPE)
     assert measuring.stdout.readline() == "held\n"
     lock.undo_left()
     assert settings(root) == QUIET and "when nobody measures" in capsys.readouterr().err
