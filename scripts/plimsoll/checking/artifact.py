@@ -1,4 +1,4 @@
-"""All studies of own results and of the reference, and what an evaluator is told: a sentence and an exit status."""
+"""All studies of own results and of the reference, and the result of the check: an exit status and a sentence."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

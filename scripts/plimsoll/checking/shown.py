@@ -27,7 +27,7 @@ def text(checked: Mapping[str, Checked], ended: Ended) -> None:
 
 
 def _parts(one: Checked) -> Iterator[RenderableType]:
-    """Yield a table of claims for each standing, and one of what is expected to differ."""
+    """Yield a table of claims for each standing, and a table of differences to expect."""
     for standing, number in one.counts.items():
         claims = [claim for claim in one.claims if claim.standing == standing]
         yield f"[{STYLES[standing]}]{standing}: {number}[/]"

@@ -27,7 +27,7 @@ def check(
     Examples:
       plimsoll check                           # all studies that were measured here
       plimsoll check liu2020 --json            # one of them, for a program
-      plimsoll check --reference other.zip     # against somebody else's results
+      plimsoll check --reference other.zip     # against another group's results
     """
     from plimsoll import paths
     from plimsoll.checking import artifact, shown

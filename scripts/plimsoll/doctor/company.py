@@ -16,6 +16,13 @@ HOLDERS = {
     "starter-suid": "Apptainer",
     "qemu-system-x86": "QEMU",
 }
+# What lists them.
+LISTS = {
+    "Docker or containerd": "docker ps",
+    "Podman": "podman ps",
+    "Apptainer": "apptainer instance list",
+    "QEMU": "pgrep -a qemu",
+}
 
 
 def findings(seen: Seen) -> Iterator[Finding]:
@@ -51,11 +58,15 @@ def containers(there: Counter) -> Finding:
         return Finding("other containers", "none", FINE, "Nothing else shares the engine.")
     value = ", ".join(f"{number} of {engine}" for engine, number in sorted(there.items()))
     means = "They disturb a run only while they work, and such runs are repeated. Plimsoll never stops them."
-    return Finding("other containers", value, NOTE, means, "docker ps (and stop those that you can do without)")
+    remedy = f"{'; '.join(LISTS[engine] for engine in sorted(there))} (and stop those that you can do without)"
+    return Finding("other containers", value, NOTE, means, remedy)
 
 
 def measuring(free: bool, left: str) -> Finding:
-    """Return whether somebody else measures now (the lock is not `free`), or what a killed measurement has `left` (words)."""
+    """Return whether another measurement runs (the machine's lock is not `free`), or has left something when it was killed.
+
+    `left` says what, in words.
+    """
     if not free:
         means = "Only one measurement runs at a time. Yours waits until the other one has ended."
         return Finding("other measurements", "one is running", WARNS, means, "wait for it")

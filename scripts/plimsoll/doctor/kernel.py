@@ -43,7 +43,7 @@ def mitigations(seen: Seen) -> Finding:
 def groups(seen: Seen) -> Finding:
     """Return which version of cgroups counts processor time."""
     if seen.cgroup == "none":
-        means = "Neighbours cannot be told from the run, so disturbed runs go unnoticed (`apart: false`)."
+        means = "Neighbours cannot be told apart from the run, so disturbed runs count (`apart: false`)."
         return Finding("cgroups", "none", WARNS, means, "mount cgroup version 2 at /sys/fs/cgroup")
     return Finding("cgroups", f"version {seen.cgroup}", FINE, "The processor time of each container is counted.")
 
@@ -53,7 +53,7 @@ def rights(seen: Seen) -> Finding:
     if seen.host["cpusets"]:
         return Finding("right to make cgroups", "yes", FINE, "Bare metal gets the same processors and memory as containers.")
     means = "Runs on bare metal and in Apptainer have no group of their own. Claims about them say `apart: false`."
-    return Finding("right to make cgroups", "no", NOTE, means, "measure as root, or see docs/users.md")
+    return Finding("right to make cgroups", "no", NOTE, means, "measure as root")
 
 
 def counters(seen: Seen) -> Finding:
@@ -66,6 +66,7 @@ def counters(seen: Seen) -> Finding:
     if not missing:
         return Finding("perf", "all counters", FINE, "Claims about counters can be tested.")
     paranoid = seen.host["perf_event_paranoid"]
-    remedy = "" if seen.host["hypervisor"] else "sudo sysctl kernel.perf_event_paranoid=-1"
+    # Root may count whatever the processor, or the hypervisor, lets anybody count.
+    remedy = "" if seen.host["root"] else "sudo sysctl kernel.perf_event_paranoid=-1"
     means = "Claims about these counters are not testable here."
     return Finding("perf", f"no {', '.join(missing)} (perf_event_paranoid {paranoid})", NOTE, means, remedy)

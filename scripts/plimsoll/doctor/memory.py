@@ -68,7 +68,7 @@ def huge_pages(seen: Seen) -> Finding:
 
 
 def balancing(seen: Seen) -> Finding:
-    """Return whether the kernel moves pages between memory nodes by itself."""
+    """Return whether the kernel moves pages between memory nodes."""
     value = seen.facts["NUMA balancing"]
     if value == "1" and len(topology.memory_nodes(seen.host)) > 1:
         means = "The kernel moves pages while a program runs, so claims about near and far memory lose their cause."

@@ -25,7 +25,7 @@ def findings(seen: Seen) -> Iterator[Finding]:
 
 
 def places(folder: Path, runtimes: Iterable[str]) -> dict[str, Path]:
-    """Return the folders that a measurement writes to, by what lies there. Of several on one disk only the first is listed."""
+    """Return the folders that a measurement writes to, by their content. Only the first folder of each disk is listed."""
     named = {"results": folder / "results", "images": paths.image_store(), "temporary files": lock.TEMPORARY}
     for environment in map(environments.find, runtimes):
         try:
@@ -38,8 +38,8 @@ def places(folder: Path, runtimes: Iterable[str]) -> dict[str, Path]:
 
 
 def _existing(path: Path) -> Path:
-    """Return the first that exists: a path, or a folder above it."""
-    return next(up for up in (path, *path.parents) if up.exists())
+    """Return the first that exists and can be seen: a path, or a folder above it."""
+    return next(up for up in (path, *path.parents) if os.path.exists(up))
 
 
 def free(folders: Mapping[str, Path]) -> Iterator[Finding]:
@@ -68,5 +68,5 @@ def owners(folder: Path) -> Finding:
     if not me and foreign:
         whose = ", ".join(sorted({machine_lock.user_of(path) for path in foreign}))
         means = "What root measures here belongs to root, and then that user can no longer write it."
-        return Finding(name, f"of {whose}, and you are root", WARNS, means, "measure as one user: see docs/users.md")
+        return Finding(name, f"of {whose}, and you are root", WARNS, means, "measure as that user, or in a folder of your own")
     return Finding(name, "yours", FINE, "Results can be written.")

@@ -45,7 +45,7 @@ SETTINGS = (
 )
 ALL = tuple(dict.fromkeys(setting.name for setting in SETTINGS))
 SWAP = "swap"
-# Beginnings and sentences of what is said.
+# Beginnings of messages, and messages.
 NOT = "not changed"
 NOTHING = "Nothing was changed, and there is nothing to undo."
 ALL_OF_A_STUDY = "Measure all of a study like this, or nothing: runs with other settings are never pooled."
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Return the names of what is changed, each once."""
+        """Return the names of the settings that are changed, each once."""
         changed = {Path(change["path"]).name for change in self.note["changes"]}
         named = [one.name for one in SETTINGS if Path(one.files).name in changed]
         return [*dict.fromkeys(named), *([SWAP] if self.note["swaps"] else [])]
@@ -191,8 +191,8 @@ def during(command: Sequence[str], root: Path = Path("/")) -> int:
 def _ran(command: Sequence[str], descriptors: Sequence[int]) -> int:
     """Run a command, which keeps the descriptors open. Return its exit status, as a shell does.
 
-    Signals that would end this process go to the command, which ends this process then. Ctrl-C reaches the command by
-    itself.
+    Signals that would end this process go to the command, which ends this process then. A terminal sends Ctrl-C
+    to both.
     """
     with subprocess.Popen(command, pass_fds=descriptors) as child, _signals_to(child):
         status = child.wait()

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 from plimsoll.doctor.finding import FINE, NOTE, STOPS, Finding
 from plimsoll.doctor.seen import Seen
+from plimsoll.errors import begun
 
+# Characters of a reason that are shown.
+LONGEST = 160
 OFF, REQUIRED = "off", "required"
 
 
@@ -17,5 +20,7 @@ def findings(seen: Seen) -> Iterator[Finding]:
         if not one.version:
             needed = one.wish == REQUIRED
             means = "Nothing is measured without it." if needed else "Claims about it are not testable here."
-            remedy = f"make setup, or ./plimsoll drop {name} (measures without it)" if needed else ""
-            yield Finding(f"runtime {name}", f"does not answer: {one.reason}", STOPS if needed else NOTE, means, remedy)
+            remedy = f"./plimsoll drop {name} (measures without it), or start its engine" if needed else ""
+            yield Finding(
+                f"runtime {name}", f"does not answer: {begun(one.reason, LONGEST)}", STOPS if needed else NOTE, means, remedy
+            )

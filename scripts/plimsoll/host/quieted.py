@@ -1,4 +1,4 @@
-"""Settings of this machine that were changed to make it quiet: a note of what was before, and how it is taken back.
+"""Settings of this machine that were changed to make it quiet: a note of their earlier values, and how to take them back.
 
 The note is written before the first change. Its lock is held by the process that changes, and by the command that this
 process starts. So a note without a lock is a leftover of a kill, unless it says that the settings are kept.
@@ -53,7 +53,7 @@ def _place() -> Path:
 
 
 def noted() -> Note | None:
-    """Return this user's note; None if there is none. A note of an earlier start of the machine is removed.
+    """Return this user's note; None if it does not exist. A note of an earlier start of the machine is removed.
 
     Raise PlimsollError if the note cannot be read, because what was before is then unknown.
     """
@@ -107,7 +107,7 @@ def apply(note: Note) -> list[str]:
 def undo(note: Note) -> list[str]:
     """Take back what a note lists, and remove the note. Return, in words, what could not be taken back.
 
-    A setting that somebody has changed since stays as it is. The note stays if something could not be taken back.
+    A setting that was changed again since stays as it is. The note stays if something could not be taken back.
     """
     problems = [
         _set(one["path"], one["before"]) for one in reversed(note["changes"]) if read(Path(one["path"])) == one["after"]

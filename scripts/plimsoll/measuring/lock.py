@@ -52,15 +52,16 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
 
 
 def undo_left() -> None:
-    """Take back the settings that a killed `plimsoll doctor` has left changed, and say so. Do nothing while somebody
-    measures, because settings stay the same during a measurement.
+    """Take back the settings that a killed `plimsoll doctor` has left changed, and say so.
+
+    Do nothing during a measurement, because settings stay the same while it lasts.
 
     Every command of a user begins with it. It takes 0.1 ms if nothing is left.
     """
     if not quieted.is_left():
         return
     if not machine_lock.free():
-        _say("a killed `plimsoll doctor` has left this machine changed. That is taken back when nobody measures.")
+        _say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
         return
     with machine_lock.held(say_whose):
         _undo_left()
