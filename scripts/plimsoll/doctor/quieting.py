@@ -180,7 +180,7 @@ def during(command: Sequence[str], root: Path = Path("/")) -> int:
     with machine_lock.held(lock.say_whose):
         kept, wanted = quieted.noted(), plan(root)
         descriptor, told = (None, said(wanted)) if kept else make_quiet(wanted)
-    _tell(told if descriptor else [*told, f"{NOTHING} The command runs on the machine as it is."])
+    _tell([*told, ALL_OF_A_STUDY if descriptor else f"{NOTHING} The command runs on the machine as it is."])
     with contextlib.ExitStack() as at_end:
         if descriptor is not None:
             at_end.callback(undo)
