@@ -164,7 +164,7 @@ def test_it_stays_quiet_until_a_user_says_so(root, capsys):
     with lock.machine():
         assert settings(root) == QUIET
     assert quieting.during(["true"], root) == 0
-    assert settings(root) == QUIET
+    assert settings(root) == QUIET and capsys.readouterr().err == f"plimsoll: {quieting.KEPT}\n"
     with pytest.raises(PlimsollError, match="before"):
         quieting.keep_quiet(root)
     assert quieting.undo() == 0

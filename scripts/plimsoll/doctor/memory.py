@@ -50,8 +50,8 @@ def nodes(seen: Seen) -> Finding:
     if sum(sizes) >= SAME * total or not all(sizes):
         return Finding("memory nodes", value, FINE, "Each node's share of a problem fits into it.")
     means = (
-        "The nodes hold less than the machine: it grows on demand. Sizes follow from the smallest node, and claims about "
-        "larger sizes are then not testable here."
+        "The nodes hold less than the machine: it grows on demand. Sizes follow from the smallest node, and may be below "
+        "the profile's. The report then says so."
     )
     remedy = "rm results/STUDY/sizes.json (decides sizes again, once the memory has grown)"
     return Finding("memory nodes", f"{value} of {total / 2**30:.1f} GiB", NOTE, means, remedy)

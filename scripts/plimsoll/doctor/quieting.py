@@ -48,6 +48,8 @@ SWAP = "swap"
 # Beginnings of messages, and messages.
 NOT = "not changed"
 NOTHING = "Nothing was changed, and there is nothing to undo."
+AS_IT_IS = "The command runs on the machine as it is."
+KEPT = f"this machine is quiet already, until you type {UNDO}."
 ALL_OF_A_STUDY = "Measure all of a study like this, or nothing: runs with other settings are never pooled."
 
 
@@ -178,9 +180,9 @@ def during(command: Sequence[str], root: Path = Path("/")) -> int:
     if not shutil.which(command[0]):
         raise PlimsollError(f"There is no program {command[0]}. Nothing was changed or measured.")
     with machine_lock.held(lock.say_whose):
-        kept, wanted = quieted.noted(), plan(root)
-        descriptor, told = (None, said(wanted)) if kept else make_quiet(wanted)
-    _tell([*told, ALL_OF_A_STUDY if descriptor else f"{NOTHING} The command runs on the machine as it is."])
+        kept = quieted.noted()
+        descriptor, told = (None, [KEPT]) if kept else make_quiet(plan(root))
+    _tell([*told, *([ALL_OF_A_STUDY] if descriptor else [] if kept else [f"{NOTHING} {AS_IT_IS}"])])
     with contextlib.ExitStack() as at_end:
         if descriptor is not None:
             at_end.callback(undo)
