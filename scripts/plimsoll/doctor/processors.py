@@ -8,7 +8,7 @@ from plimsoll.host import slowed, system, topology
 
 # L3 cache of one core that no processor has for itself (bytes): a guest that sees more shares it with cores of others.
 MOST_L3 = 8 * 2**20
-HIDDEN = "The frequency is the host's affair, and may change between runs. Blocks spread that over both sides of a comparison."
+HIDDEN = "Firmware or a hypervisor sets the frequency. It may change between runs, which blocks spread over both sides."
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
 
 
