@@ -24,12 +24,10 @@ from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
-from plimsoll.planning import amounts, forecasts, repetitions
+from plimsoll.planning import forecasts, repetitions
 from plimsoll.planning.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
-# Value of HOURS if the user gives no time: each design has its own.
-USUAL = "usual"
 # Stages in which a killed workflow can be.
 UNFINISHED = ("first", "second")
 # Blocks of everything in a first stage, with the largest share of the time that they may take. Beyond that share, time
@@ -145,11 +143,6 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
     noted["stage"] = "done"
     _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
     print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
-
-
-def hours_of(text: str) -> float | None:
-    """Parse a time in hours; None for USUAL. Raise PlimsollError for a text that is no time."""
-    return None if text == USUAL else amounts.positive(text, f"HOURS={text}", "HOURS", "give hours, such as 1 or 0.15")
 
 
 def judge(folder: Path, study: Study) -> Judged:
