@@ -212,7 +212,7 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
     if not any(begun.values()):
         usual, fewest = costs.of(plan), min(FIRST_BLOCKS)
         raise PlimsollError(
-            f"HOURS={seconds / 3600:g} is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
+            f"{seconds / 3600:g} h is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
             f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
         )
     return begun

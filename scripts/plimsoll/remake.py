@@ -89,7 +89,7 @@ def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> N
     elif not noted.is_file() or hashlib.sha256(noted.read_bytes()).hexdigest() != archive.identity:
         raise PlimsollError(f"{folder} was made from another archive than {source}: {remedy}, or give the file another name.")
     elif changed := reading.changed(archive, folder, replaced):
-        raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (CLAIMS=... judges by your own claims).")
+        raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (--claims judges by your own claims).")
 
 
 def _put(path: Path, target: Path) -> None:

@@ -30,9 +30,8 @@ def selected(wanted: str | list[str]) -> list[str]:
         return known
     for name in wanted:
         if name not in known:
-            raise PlimsollError(
-                f"There is no study {shown(name)}{spelling.hint(name, known)}: config/studies/ has {', '.join(known)} (or say all)."
-            )
+            near = spelling.hint(name, known)
+            raise PlimsollError(f"There is no study {shown(name)}{near}: config/studies/ has {', '.join(known)} (or say all).")
     brought = ([name, *(other for other in known if other.startswith(f"{name}-"))] for name in wanted)
     return list(dict.fromkeys(name for names in brought for name in names))
 
