@@ -1,7 +1,6 @@
 """From results to an archive and back: all that is made from measurements is made again without measuring."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -51,12 +50,12 @@ class Archived(Project):
         assert done.returncode == 0, done.stderr
 
     def archive(self, study: str, *words: str) -> subprocess.CompletedProcess:
-        done = self.run("plimsoll", "archive", *words, f"studies={study}")
+        done = self.run("plimsoll.cli", "archive", study, *words)
         assert done.returncode == 0, done.stderr
         return done
 
     def remake(self, archive: str, *words: str) -> subprocess.CompletedProcess:
-        return self.run("plimsoll", "remake", "--file", archive, *words, **NOTHING)
+        return self.run("plimsoll.cli", "remake", archive, *words, **NOTHING)
 
     def contents(self, folder: str) -> dict[str, tuple[bytes, int]]:
         """Return (content, time of the last change in ns) of every file below a folder, by its path there."""
@@ -271,8 +270,8 @@ def test_claims_of_one_s_own_judge_an_archive_in_a_folder_of_their_own(small):
 
 def test_what_cannot_be_archived_or_used_is_told_in_one_sentence(tmp_path):
     empty = Archived(tmp_path)
-    done = empty.run("plimsoll", "archive", "studies=liu2020")
-    assert one_sentence(done) == "plimsoll: Nothing was measured of liu2020 yet: make reproduce STUDIES=liu2020 does."
+    done = empty.run("plimsoll.cli", "archive", "liu2020")
+    assert one_sentence(done) == "plimsoll: Nothing was measured of liu2020 yet: ./plimsoll reproduce liu2020 does."
     assert not empty.files("*.zip")
     assert "none.zip: No such file or directory" in one_sentence(empty.remake("none.zip"))
     assert "README.md is damaged, or no archive" in one_sentence(empty.remake("README.md"))
@@ -290,12 +289,12 @@ def test_two_archives_are_compared(small):
     own = (table["runtime"] == "docker") & table["metric"].str.endswith("bandwidth")
     table.loc[own, "value"] /= 3
     table.to_csv(observations, index=False)
-    small.archive(SMALL, "--output", "after.zip")
+    small.archive(SMALL, "--file", "after.zip")
     observations.write_bytes(content)
     before = small.contents(f"results/{SMALL}")
-    same = small.run("plimsoll", "compare", ARCHIVE, ARCHIVE, "--out", "same", **NOTHING)
+    same = small.run("plimsoll.cli", "compare", ARCHIVE, ARCHIVE, "--out", "same", **NOTHING)
     assert same.returncode == 0, same.stderr
-    done = small.run("plimsoll", "compare", ARCHIVE, "after.zip", "--out", "changed", COLUMNS="100", **NOTHING)
+    done = small.run("plimsoll.cli", "compare", ARCHIVE, "after.zip", "--out", "changed", COLUMNS="100", **NOTHING)
     assert done.returncode == 1, done.stderr
     rows = pd.read_csv(small.folder / "changed/compare.csv")
     worse = rows[rows["answer"] == "worse"]
@@ -313,13 +312,11 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
         [
             sys.executable,
             "-m",
-            "plimsoll",
+            "plimsoll.cli",
+            "archive",
+            SMALL,
             "--directory",
             str(small.folder),
-            "archive",
-            "--output",
-            "host.zip",
-            f"studies={SMALL}",
         ],
         cwd=tmp_path,
         env=small.environment,
@@ -327,9 +324,10 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{small.folder}/host.zip (") and list(tmp_path.iterdir()) == []
-    small.archive(SMALL, "--output", "here.zip")
-    assert (small.folder / "host.zip").read_bytes() == (small.folder / "here.zip").read_bytes()
+    made = small.folder / f"plimsoll-{SMALL}.zip"
+    assert done.stdout.startswith(f"{made} (") and list(tmp_path.iterdir()) == []
+    small.archive(SMALL, "--file", "here.zip")
+    assert made.read_bytes() == (small.folder / "here.zip").read_bytes()
 
 
 def test_what_was_measured_of_other_studies_is_named(small, tmp_path):
@@ -338,42 +336,9 @@ def test_what_was_measured_of_other_studies_is_named(small, tmp_path):
     record_of_another.parent.mkdir(parents=True)
     record_of_another.write_text("{}")
     try:
-        done = small.run("plimsoll", "archive", "--output", str(tmp_path / "one.zip"), f"studies={SMALL}")
-        assert "jha2018: it was measured too, and is left out. STUDIES=all archives everything." in done.stderr
-        done = small.run("plimsoll", "list", f"studies={SMALL}")
-        assert "results/ also holds jha2018: make list STUDIES=all lists everything." in done.stdout
+        done = small.run("plimsoll.cli", "archive", SMALL, "--file", str(tmp_path / "one.zip"))
+        assert "jha2018: it was measured too, and is left out. ./plimsoll archive all archives everything." in done.stderr
+        done = small.run("plimsoll.cli", "list", SMALL)
+        assert "results/ also holds jha2018: ./plimsoll list all lists everything." in done.stdout
     finally:
         shutil.rmtree(small.folder / "results/jha2018")
-
-
-def test_make_archives_the_folder_that_it_is_told(project):
-    for given, words in (
-        (
-            ["DIRECTORY=hosts/n1", "FILE=n1.zip"],
-            '-m plimsoll --directory "$DIRECTORY" archive --output "$(realpath --canonicalize-missing -- "$FILE")"',
-        ),
-        (["FILE=n1.zip", "SMALL=1"], '-m plimsoll archive --output "$FILE" --small'),
-    ):
-        done = subprocess.run(
-            ["make", "-n", "archive", *given],
-            cwd=project.folder,
-            env={**os.environ, "MAKEFLAGS": ""},
-            capture_output=True,
-            text=True,
-        )
-        assert words in " ".join(done.stdout.replace("\\\n", " ").split()), done.stdout
-
-
-def test_making_again_needs_no_set_up_but_python(project):
-    """Check what make would run, with an archive and without."""
-    commands = {"FROM=a.zip": ("python.sh", 'remake --file "$FROM"'), "STUDIES=liu2020": ("all.sh", "snakemake")}
-    for given, words in commands.items():
-        done = subprocess.run(
-            ["make", "-n", "reproduce", given],
-            cwd=project.folder,
-            env={**os.environ, "MAKEFLAGS": ""},
-            capture_output=True,
-            text=True,
-        )
-        assert all(word in done.stdout for word in words), done.stdout
-        assert ("all.sh" in done.stdout) == ("all.sh" in words)

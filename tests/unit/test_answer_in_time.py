@@ -23,7 +23,7 @@ from tests.unit.test_hours import once, plan_of  # noqa: F401  fixtures
 # the 126 s of a block of everything.
 FIRST_METRICS = ("randomring_bandwidth", "pingpong_bandwidth", "randomaccess_rate", "ptrans_bandwidth")
 STEPS = "One container per core instead of one container"
-GIVEN = forecasts.Given(0.15, "make reproduce STUDIES=liu2020 HOURS=0.4")
+GIVEN = forecasts.Given(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_what_there_was_no_time_for_says_so_with_the_command(too_short, liu2020)
     assert shown["said"].startswith(f"{STEPS} is shown to cost more than 5 % with ")
     assert "10 of 40 ratios to bare metal are shown to be a loss of more than 5 %; the largest is" in shown["said"]
     assert shown["said"].endswith(
-        "16 more ratios are not in the 0.15 h (make reproduce STUDIES=liu2020 HOURS=0.4 measures them)."
+        "16 more ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)."
     )
     page = rendered([shown])
     assert page.count("not in the 0.15 h") == 16 + 1 and "too few runs" not in page and shown["said"] in page
@@ -178,21 +178,21 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
     (said,) = closing._answers(tmp_path / "answer.csv", liu2020)
     headline = f"{STEPS} is shown to cost more than 5 % with Docker and Singularity instance"
     assert said.startswith(f"The answer: {headline}; no such cost is shown with ")
-    assert said.endswith(" 56 ratios are not in the 0.15 h (make reproduce STUDIES=liu2020 HOURS=0.4 measures them).")
+    assert said.endswith(" 56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them).")
     (shown,) = answer_page.shown(answer.read(tmp_path / "answer.csv"), liu2020, given)
     assert said == f"The answer: {shown['said']}" and shown["said"] in rendered([shown])
 
 
 def test_where_nothing_was_measured_for_want_of_time_that_is_said(too_short, liu2020):
     (shown,) = answer_page.shown(too_short(lambda cell: cell["mode"] == "exact"), liu2020, GIVEN)
-    assert shown["said"] == "56 ratios are not in the 0.15 h (make reproduce STUDIES=liu2020 HOURS=0.4 measures them)."
+    assert shown["said"] == "56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)."
     assert shown["said"] in rendered([shown])
 
 
 def test_an_older_forecast_of_no_answer_has_a_command_too(tmp_path):
     assert forecasts.given("liu2020", tmp_path) is None
     forecasts.add(tmp_path, hours=0.5, settled=1, testable=50, forecasts=[], never=[])
-    assert forecasts.given("liu2020", tmp_path).command == "make reproduce STUDIES=liu2020 HOURS=1"
+    assert forecasts.given("liu2020", tmp_path).command == "./plimsoll reproduce liu2020 --hours 1"
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))

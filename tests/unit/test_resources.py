@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll.errors import Outage, guarded
+from plimsoll.errors import Outage, PlimsollError, guarded
 from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
 
@@ -42,7 +42,7 @@ def stage(error: Exception) -> argparse.Namespace:
     ],
 )
 def test_a_stage_says_what_the_host_lacks(error, sentence):
-    with pytest.raises(stages.PlimsollError, match=sentence):
+    with pytest.raises(PlimsollError, match=sentence):
         stages._named(stage(error))
 
 
@@ -65,7 +65,7 @@ def test_where_no_thread_can_be_started_a_stage_says_so(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", refuses)
     monkeypatch.setattr(stop, "_starter", os.getppid)
-    with pytest.raises(stages.PlimsollError, match="this host starts no more processes .*: end some"):
+    with pytest.raises(PlimsollError, match="this host starts no more processes .*: end some"):
         stages._named(stage(AssertionError("it began")))
 
 
