@@ -1,11 +1,16 @@
 """What both command lines do: the user's, and that of the stages."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
+
+if TYPE_CHECKING:  # a command that only prints its help imports nothing of the configuration
+    from plimsoll.config.studies import Study
 
 
 def measure_for(time: str, settings: Sequence[str]) -> None:

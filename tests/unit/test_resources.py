@@ -157,7 +157,7 @@ def few_processes():
 
 
 def test_with_too_few_open_files_a_stage_ends_with_a_sentence(tmp_path):
-    command = f"ulimit -n 6; exec {sys.executable} -m plimsoll --directory {tmp_path} list"
+    command = f"ulimit -n 6; exec {sys.executable} -m plimsoll.cli list --directory {tmp_path}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100)
     assert done.returncode == 1
     assert re.fullmatch(r"plimsoll: this process may open no more files \(.*\): raise its limit \(ulimit -n\).\n", done.stderr)

@@ -55,12 +55,13 @@ app.callback(invoke_without_command=True, help=help_of(plimsoll))(plimsoll)
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command that was typed, and return its exit status (plimsoll.cli.statuses)."""
-    words = list(sys.argv[1:] if words is None else words)
+    # The name `list` is that of a command in this module.
+    words = [*(sys.argv[1:] if words is None else words)]
     os.environ.setdefault(TYPED, spelling.typed(words))
     return guarded(lambda: _run(words), Status.USAGE)
 
 
-def _run(words: list[str]) -> int | None:
+def _run(words: Sequence[str]) -> int | None:
     try:
         return typer.main.get_command(app)(words, prog_name="plimsoll", standalone_mode=False)
     except typer.TyperException as problem:

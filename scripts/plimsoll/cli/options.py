@@ -23,7 +23,7 @@ Profile = Annotated[
 ]
 Directory = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Keep the results in this folder, which is made. Without it: in the clone."),
+    typer.Option(metavar="FOLDER", help="The folder of the results, which is made. Without it: the clone."),
 ]
 Runtimes = Annotated[
     list[str] | None,
