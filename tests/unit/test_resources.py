@@ -163,9 +163,11 @@ def test_with_too_few_open_files_a_stage_ends_with_a_sentence(tmp_path):
     assert re.fullmatch(r"plimsoll: this process may open no more files \(.*\): raise its limit \(ulimit -n\).\n", done.stderr)
 
 
-@pytest.mark.parametrize("words", ["list", "image --name hpcc --base bootstrap --output /dev/null"])
+@pytest.mark.parametrize(
+    "words", [".cli list --directory {}", " --directory {} image --name hpcc --base bootstrap --output /dev/null"]
+)
 def test_without_processes_a_stage_ends_in_bounded_time_and_with_no_traceback(few_processes, tmp_path, words):
-    command = f"echo $$ >{few_processes}; exec {sys.executable} -m plimsoll --directory {tmp_path} {words}"
+    command = f"echo $$ >{few_processes}; exec {sys.executable} -m plimsoll{words.format(tmp_path)}"
     environment = {**os.environ, "PLIMSOLL_IMAGES": str(tmp_path / "images")}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100, env=environment)
     assert "Traceback" not in done.stderr, done.stderr

@@ -21,6 +21,7 @@ def compare(
         bool, typer.Option("--strict", help="Status 1 also if anything is undecided or missing, 2 if bits differ.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Compare although benchmarks, sizes or machines differ.")] = False,
+    directory: options.Directory = None,
     json: options.AsJson = False,
 ) -> int | None:
     """Say what changed between two sets of results.
@@ -39,7 +40,7 @@ def compare(
     from plimsoll.config import studies
 
     terms, paths = asked.terms(margin, session_blocks), asked.paths(a, b)
-    *paths, out = place.enter(None, *paths, out)
+    *paths, out = place.enter(directory, *paths, out)
     # Both are there before the archives in one of them are unpacked.
     folders = [sets.opened(opening.folder_of(path)) for path in paths]
     sides = [sets.read(folder, opening.reference_of) for folder in folders]
