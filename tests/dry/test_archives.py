@@ -88,7 +88,7 @@ def remade(small) -> Archived:
 
 def one_sentence(done: subprocess.CompletedProcess) -> str:
     """Return the one sentence that a refused command printed."""
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ")]
     assert len(said) == 1, done.stderr

@@ -81,14 +81,16 @@ class State(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return the state in words. Cells are counted, because a planned run of each of two cells is not the whole."""
+        """Return the state in words. Cells are counted, because all planned runs may be those of a few cells.
+
+        Runs are counted once every cell has one that counts.
+        """
         if self.left == self.runs:
             return MISSING
-        if (self.measured, self.left) == (self.cells, 0):
-            words = DONE
-        else:
+        if self.measured < self.cells:
             words = f"{self.measured} of {self.cells} cells"
-            words += f", {self.counted} of {self.runs} runs" if self.left else ""
+        else:
+            words = f"{self.counted} of {self.runs} runs" if self.left else DONE
         invalid = self.runs - self.left - self.counted
         return f"{words}, {invalid} invalid" if invalid else words
 
@@ -284,7 +286,7 @@ def of_runtimes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], runtim
 
 def _works(name: str, known: Runtime) -> str:
     if known.wish == "off":
-        return f"{spelling.command('add', name)} switches it on"
+        return spelling.command("add", name)
     return f"does not work: {known.reason}; {spelling.command('setup')} installs what it can" if known.reason else known.version
 
 
