@@ -105,7 +105,7 @@ def one_sentence(done: subprocess.CompletedProcess) -> str:
 )
 def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, study):
     project.make_up(study, FIGURES)
-    project.archive(study, "--output", f"{study}.zip")
+    project.archive(study, "--file", f"{study}.zip")
     before = project.contents(f"results/{study}")
     done = project.remake(f"{study}.zip")
     assert done.returncode == 0, done.stderr
@@ -163,7 +163,7 @@ def test_an_archive_is_a_workflow_run_crate(small):
     raw.write_text("it said this\n")
     kinds = {"small.zip": ("amaral2015", "--small"), "both.zip": (f"{SMALL},amaral2015", "--raw")}
     for name, (studies_of, *words) in kinds.items():
-        small.archive(studies_of, "--output", name, *words)
+        small.archive(studies_of, "--file", name, *words)
     shutil.rmtree(raw.parents[2])
     shutil.rmtree(small.folder / "results/amaral2015")
     with zipfile.ZipFile(small.folder / "both.zip") as file:
@@ -200,7 +200,7 @@ def test_what_was_made_once_is_kept_and_nothing_else_is_taken_for_it(remade):
     # Another archive has the same name.
     other = remade.folder / "elsewhere" / ARCHIVE
     other.parent.mkdir()
-    remade.archive(SMALL, "--raw", "--output", str(other))
+    remade.archive(SMALL, "--raw", "--file", str(other))
     assert f"{MADE} was made from another archive than {other}: delete" in one_sentence(remade.remake(str(other)))
 
 
@@ -235,7 +235,7 @@ def test_tables_that_are_not_what_the_records_give_are_named(small):
     runs = small.folder / f"results/{SMALL}/runs.csv"
     content = runs.read_text()
     runs.write_text(content.replace("failed", "valid"))
-    small.archive(SMALL, "--output", "unlike.zip")
+    small.archive(SMALL, "--file", "unlike.zip")
     runs.write_text(content)
     done = small.remake("unlike.zip")
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
