@@ -29,7 +29,7 @@ LAYERS = (
     ("terminal",),
     ("archives",),
     ("designs",),
-    ("workflow", "rounds", "clean_up"),
+    ("workflow", "rounds", "clean_up", "doctor", "checking"),
     ("hours", "given", "references", "remake"),
     ("measure",),
     ("probing",),
