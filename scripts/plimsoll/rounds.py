@@ -7,7 +7,7 @@ import pandas as pd
 
 from plimsoll import paths
 from plimsoll.analysis import blocks
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Incomplete
 from plimsoll.measuring import given_up, planned
 from plimsoll.planning import precision, repetitions
 from plimsoll.terminal import interruption
@@ -16,19 +16,19 @@ from plimsoll.terminal import interruption
 def make(targets: list[str], settings: list[str]) -> None:
     """Start the workflow in the working directory for these targets. `settings` are the words after --config.
 
-    Raise PlimsollError if the workflow fails.
+    Raise Incomplete if the workflow fails.
     """
     given_up.begin()
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
     if interruption.run([*command, "--config", *settings] if settings else command):
-        raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
+        raise Incomplete("The workflow failed; its messages are above. What was measured is kept.")
 
 
 def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     """Measure a study round after round. At the end results/<study>/precision.csv says which comparisons reached the
     target.
 
-    `target` is the width of intervals, `maximum` the most repetitions of a cell. Raise PlimsollError if the workflow
+    `target` is the width of intervals, `maximum` the most repetitions of a cell. Raise Incomplete if the workflow
     fails.
     """
     folder = Path("results") / study

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import __main__ as stages
-from plimsoll import analysis, designs
+from plimsoll import analysis, cli, designs
 from plimsoll.analysis import cell_paths, collect
 from plimsoll.archives import opening
 from plimsoll.claims import across, verdicts
@@ -68,7 +67,7 @@ def slower(table: pd.DataFrame) -> None:
 def compare(folders, tmp_path, *options: str) -> tuple[int, Path]:
     """Run the command. Return (exit status, folder of its files)."""
     out = tmp_path / "out"
-    return stages.main(["compare", str(folders["a"]), str(folders["b"]), "--out", str(out), *options]), out
+    return cli.main(["compare", str(folders["a"]), str(folders["b"]), "--out", str(out), *options]), out
 
 
 def rows_of(out: Path, effects: bool = False) -> pd.DataFrame:
@@ -830,7 +829,7 @@ def test_bad_input_is_one_sentence_and_status_2(folders, tmp_path, capsys, monke
     table = pd.read_csv(folders["b"] / "observations.csv")
     table.drop(columns="instrument").to_csv(tmp_path / "old/observations.csv", index=False)
     table.assign(study="unknown").to_csv(tmp_path / "unknown/observations.csv", index=False)
-    assert stages.main(["compare", *words]) == 2
+    assert cli.main(["compare", *words]) == 2
     said = capsys.readouterr().err
     assert said.startswith("plimsoll: ") and sentence in said and len(said.splitlines()) == 1
 

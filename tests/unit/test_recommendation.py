@@ -86,13 +86,13 @@ def test_of_nothing_known_nothing_is_recommended_but_a_command():
     noisy = of("liu2020", planted("liu2020", {}))
     assert noisy["recommendation"] == (
         "Nothing can be recommended about splitting a job over containers: none of 28 ratios shows a difference above 5 %, "
-        "and 28 leave a loss of 20 % possible. `make precise STUDIES=liu2020 MAXIMUM=40` should decide half."
+        "and 28 leave a loss of 20 % possible. `./plimsoll precise liu2020 --maximum 40` should decide half."
     )
-    given = Given(0.15, "make reproduce STUDIES=liu2020 HOURS=0.4")
+    given = Given(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
     unmeasured = of("liu2020", planted("liu2020", {}, ""), given=given)
     assert unmeasured["recommendation"].endswith(
         "one container per core instead of one container is not in the 0.15 h. "
-        "`make reproduce STUDIES=liu2020 HOURS=0.4` measures it."
+        "`./plimsoll reproduce liu2020 --hours 0.4` measures it."
     )
 
 
