@@ -11,12 +11,16 @@ from reference_pages.markdown import code, page, table
 
 
 class Document(NamedTuple):
-    """A kind of document: its schema's file, where in the schema it stands, an example with defaults, and its page's title."""
+    """A kind of document: its schema's file, where in the schema it stands, an example with defaults, and its page's title.
+
+    `words` names the part of the meanings that explains words for levels.
+    """
 
     schema: str
     title: str
     below: str = ""
     defaults: str = ""
+    words: str = ""
 
 
 DOCUMENTS = {
@@ -24,7 +28,7 @@ DOCUMENTS = {
     "profile": Document("profile", "Profiles: config/profiles", defaults="config/profiles/quick.yaml"),
     "study": Document("study", "Studies: config/studies"),
     "answer": Document("study", "The answer of a study", "$defs/answer"),
-    "claim": Document("claims", "Claims: config/claims", "properties/claims/items"),
+    "claim": Document("claims", "Claims: config/claims", "properties/claims/items", words="level"),
 }
 BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than", "exclusiveMaximum": "less than"}
 
@@ -45,10 +49,12 @@ class Key(NamedTuple):
 def pages(project: Path) -> dict[str, str]:
     """Return one page of Markdown per kind of document, by name. KeyError, with its path, for a key without a meaning."""
     meanings = yaml.safe_load((project / "docs/reference/meanings.yaml").read_text())
-    return {name: _page(project, document, meanings[name]) for name, document in DOCUMENTS.items()}
+    return {
+        name: _page(project, document, meanings[name], meanings.get(document.words, {})) for name, document in DOCUMENTS.items()
+    }
 
 
-def _page(project: Path, document: Document, meanings: dict[str, str]) -> str:
+def _page(project: Path, document: Document, meanings: dict[str, str], words: dict[str, str]) -> str:
     schema_file = f"config/schemas/{document.schema}.yaml"
     schema = yaml.safe_load((project / schema_file).read_text())
     defaults = yaml.safe_load((project / document.defaults).read_text()) if document.defaults else {}
@@ -63,7 +69,8 @@ def _page(project: Path, document: Document, meanings: dict[str, str]) -> str:
         for key in explained(keys(_at(document.below, schema), schema), meanings)
     ]
     origin = f"`{schema_file}` checks these documents." + (f" Defaults are those of `{document.defaults}`." if defaults else "")
-    return page(document.title, origin, table(head, rows))
+    levels = ["## Words for levels", table(["factor", "words"], ([code(name), text] for name, text in words.items()))]
+    return page(document.title, origin, table(head, rows), *(levels if words else []))
 
 
 def explained(found: Iterable[Key], meanings: dict[str, str]) -> list[Key]:
