@@ -6,6 +6,7 @@
 #   make setup                      only install what the commands need (STUDIES=, IMAGE=)
 #   make test                       the tests, on real containers (LONG=1: all of them)
 #   make lint                       what the style checkers say
+#   make docs                       the documentation as a site, in docs/_build
 #   make bench                      the workflow's own cost
 #   make faults HOURS=1             kill things while it measures (SEED=, NUMBER=, FAULTS=; docs/reports/faults.md)
 #   make fuzz                       nonsense for every reader of files (SEED=, INPUTS=)
@@ -22,6 +23,7 @@ takes.faults = SEED NUMBER FAULTS HOURS
 takes.fuzz = SEED INPUTS
 takes.bench =
 takes.lint =
+takes.docs =
 takes.help =
 
 targets = $(patsubst takes.%,%,$(filter takes.%,$(.VARIABLES)))
@@ -68,7 +70,7 @@ export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOURS SEED NUMBER FAULTS INPU
 # Number of one start of the workflow (docs/reference/statuses.md).
 export PLIMSOLL_START := $(shell date +%s%N)
 
-.PHONY: help reproduce setup test test-of-units test-of-users lint bench faults fuzz
+.PHONY: help reproduce setup test test-of-units test-of-users lint docs bench faults fuzz
 
 help:
 	@sed -n '/^[^#]/q; s/^#$$//p; s/^# \{1,3\}//p' Makefile
@@ -113,6 +115,10 @@ lint:
 	.venv/bin/ruff format --check .
 	.venv/bin/snakefmt --check Snakefile rules
 	.venv/bin/snakemake --lint
+
+docs: setup
+	.venv/bin/python -m sphinx -q -n -W --keep-going -b html docs docs/_build
+	@echo "docs/_build/index.html is the documentation."
 
 # Numbers about the workflow's own cost; nothing is asserted.
 bench: setup

@@ -1,4 +1,4 @@
-"""What nodes may do by docs/privileges.yaml: as the table of docs/explanation/security.md, and compared with what is seen in a node."""
+"""What nodes may do by docs/privileges.yaml: as the table of docs/explanation/security.md, and as seen in a node."""
 
 from pathlib import Path
 

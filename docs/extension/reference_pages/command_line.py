@@ -1,5 +1,6 @@
 """The page of the command line, from the parser of `plimsoll`."""
 
+import textwrap
 from pathlib import Path
 
 from reference_pages.markdown import code, page, table
@@ -9,18 +10,22 @@ def pages(project: Path) -> dict[str, str]:
     """Return the page of all commands and their options."""
     import typer
     from plimsoll import cli
+    from plimsoll.cli import groups
 
     app = typer.main.get_command(cli.app)
-    commands = [app.commands[name] for name in sorted(app.commands) if not app.commands[name].hidden]
+    commands = [app.get_command(None, name) for name in groups.names()]
     return {"command-line": page("Command line", "```sh\n./plimsoll COMMAND [OPTIONS]\n```", *map(_command, commands))}
 
 
 def _command(command) -> str:
     rows = [_parameter(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
-    text = (command.help or "").replace("\b", "").strip()
-    return "\n\n".join([f"## {command.name}", text, table(["option", "meaning"], rows) if rows else ""])
+    text, _, examples = (command.help or "").replace("\b", "").partition("Examples:\n")
+    block = f"```sh\n{textwrap.dedent(examples).strip()}\n```" if examples else ""
+    parts = [f"## {command.name}", text.strip(), block, table(["argument or option", "meaning"], rows) if rows else ""]
+    return "\n\n".join(filter(None, parts))
 
 
 def _parameter(parameter) -> tuple[str, str]:
-    named = parameter.opts if parameter.param_type_name == "option" else [parameter.human_readable_name]
+    is_option = parameter.param_type_name == "option"
+    named = [*parameter.opts, *parameter.secondary_opts] if is_option else [parameter.metavar or parameter.name.upper()]
     return ", ".join(map(code, named)), getattr(parameter, "help", "") or ""

@@ -9,7 +9,6 @@ import yaml
 from reference_pages.markdown import code, page, table
 
 
-
 class Document(NamedTuple):
     """A kind of document: its schema's file, where in the schema it stands, an example with defaults, and its page's title.
 

@@ -59,7 +59,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     have = "has" if len(without) == 1 else "have"
     raise PlimsollError(
         f"{len(without)} of {len(by_cell)} cells of {plan['study']} {have} no run that counts: {named}. "
-        f"results/{plan['study']}/report.html lists these runs with their reasons, and docs/reference/statuses.md says which are tried "
-        f"again when the workflow starts the next time. After {plan['limits']['starts']} starts nothing is: raise `starts` in "
-        f"config/profiles/{plan['profile']}.yaml if you have mended the cause."
+        f"results/{plan['study']}/report.html lists these runs with their reasons, and docs/reference/statuses.md says which "
+        f"are tried again when the workflow starts the next time. After {plan['limits']['starts']} starts nothing is: raise "
+        f"`starts` in config/profiles/{plan['profile']}.yaml if you have mended the cause."
     )
