@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+from plimsoll import __main__ as stages
 from plimsoll import cli
 from plimsoll.claims import book
 from plimsoll.cli import names, show
@@ -134,6 +135,19 @@ def test_a_command_of_snakemake_has_options_and_targets(command):
         assert str(path).startswith("/path/to/") or (PROJECT / path).exists(), path
     if not given.snakefile and given.config:
         configuration.read([word for word in given.config if not PLACEHOLDER.fullmatch(word)])
+
+
+@pytest.mark.parametrize("command", of("python"))
+def test_a_module_that_is_run_is_there(command):
+    module, *words = command.words[1:]
+    if module == "plimsoll" and not command.inline:
+        stages._parser().parse_args(words)
+    elif module == "pytest":
+        assert all((PROJECT / word).exists() for word in words if word.startswith("tests/"))
+    elif module == "tests.bench" and words:
+        known(words, re.findall(r'^    "(\w+)":', text_of("tests/bench/__main__.py"), re.MULTILINE))
+    else:
+        assert importlib.util.find_spec(module)
 
 
 # Code
