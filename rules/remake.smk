@@ -69,6 +69,8 @@ rule collect_earlier:
         "results/sessions/{study}/{number}/logs/collect.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        code=code_of("_collect"),
     shell:
         "python -m plimsoll collect --study {wildcards.study} --plan results/sessions/{wildcards.study}/{wildcards.number}/plan.json --records results/sessions/{wildcards.study}/{wildcards.number}/runs --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"
 
@@ -88,7 +90,7 @@ rule claims_earlier:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        format=CLAIMS_FORMAT,
+        code=code_of("_claims"),
     shell:
         "python -m plimsoll claims --study {wildcards.study} --plan results/sessions/{wildcards.study}/{wildcards.number}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 
