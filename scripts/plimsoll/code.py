@@ -85,7 +85,7 @@ def _followed(stage: str, designs: tuple[str, ...], files: tuple[Path, ...]) -> 
 
 @cache
 def _resolved(use: Use) -> frozenset[Use]:
-    """Return the definitions that a use refers to. There are none outside the project."""
+    """Return the definitions that a use refers to; an empty set if it is outside the project."""
     module = _module(use.module)
     if module is None:
         return frozenset()

@@ -25,7 +25,7 @@ from tests.workflow import machine
 # A campaign has one line per fault. The campaigns of the SEEDS, which the docs show, come with the project.
 RESULTS, SHOWN = PROJECT / ".cache/faults", PROJECT / "docs/calibration"
 # Folder for the machine's files. It is on a disk and not in a place for temporary files, because the machine has its own.
-PLACE = paths.ROOT_S_IMAGES.parent
+PLACE = paths.SYSTEM_IMAGE_STORE.parent
 SEED, SEEDS = 2026, (2026, 2027)
 
 

@@ -105,7 +105,7 @@ def described(identity: str, **files: str) -> dict:
 
 def test_an_image_that_was_built_is_compared_with_others_by_its_recipe(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "own"))
-    monkeypatch.setattr(paths, "ROOT_S_IMAGES", tmp_path / "root")
+    monkeypatch.setattr(paths, "SYSTEM_IMAGE_STORE", tmp_path / "root")
     assert comparing.others("plimsoll/x:1") == {}
     same, other = described("docker", hpcc="1", libc="2"), described("older", hpcc="1", libc="3", a="4", b="5", c="6")
     for folder, image in (("own", same), ("root", other)):

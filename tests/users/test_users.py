@@ -230,7 +230,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     other.communicate()
     assert done.returncode == 0, done.stderr
     # Root has built an image by the same recipe with Docker, and all users may read its content.
-    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.ROOT_S_IMAGES)):
+    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.SYSTEM_IMAGE_STORE)):
         assert re.search(r"images: plimsoll/hpcc:\w+ has (the same|other) build identifiers", done.stderr), done.stderr
     found = records(user)
     assert set(found) == {"bare E1", "podman-rootless E1", "podman-rootless E2"}

@@ -216,5 +216,5 @@ def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
     except ValueError as error:
         problem = str(error).splitlines()[0]
         raise Damaged(
-            f"{path} is no table ({problem}): delete it, and start the workflow again, which makes it anew."
+            f"{path} is not a table ({problem}). Delete it, and start the workflow again: it makes the table from the records."
         ) from error

@@ -76,7 +76,7 @@ def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
     Raise Refused if the manifest is missing or of another form.
     """
     if MANIFEST not in file.namelist():
-        raise Refused(f"it has no {MANIFEST}, so that it is none of those that `make archive` makes")
+        raise Refused(f"it has no {MANIFEST}, so `make archive` has not made it")
     if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
         raise Refused(f"its {MANIFEST} is too long")
     text = file.read(MANIFEST)

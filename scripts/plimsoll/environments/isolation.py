@@ -97,7 +97,7 @@ def _question(lacking: dict[str, str]) -> str:
         by_reason.setdefault(reason, []).append(name)
     why = "; ".join(f"{' and '.join(names)} ({reason})" for reason, names in by_reason.items())
     return (
-        f"Required runtimes do not work here: {why}. Mend that (make setup installs what it can), or go on without: "
+        f"Required runtimes do not work here: {why}. Repair that (make setup installs what it can), or go on without: "
         f"make without RUNTIMES='{' '.join(lacking)}'."
     )
 

@@ -16,7 +16,7 @@ from plimsoll.host import cgroup, machine_lock, private, variables
 # Every process of a run has this variable, so that processes of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
 # Lock file of a workflow, in its folder.
-FOLDER_S = Path(".snakemake/plimsoll.lock")
+FOLDER_LOCK = Path(".snakemake/plimsoll.lock")
 # Folder for runs and nothing else, because all that a killed run left in it is removed.
 TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
 
@@ -71,7 +71,7 @@ class Busy(PlimsollError):
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def hold_folder(path: Path = FOLDER_S) -> TextIO:
+def hold_folder(path: Path = FOLDER_LOCK) -> TextIO:
     """Keep a second workflow out of a folder, by a lock on a file in it. Return the open file; closing it releases the lock.
 
     The lock is the kernel's, so a killed holder cannot leave it behind. Raise Busy if another workflow has it.
@@ -95,8 +95,8 @@ def left_by_others() -> str:
     if not others or not machine_lock.free():
         return ""
     return (
-        f"a measurement of {', '.join(others)} on this machine was killed. What it left keeps nobody from measuring, unless it "
-        "is still at work; it goes when its user measures again, and but for Podman's containers when root does."
+        f"a measurement of {', '.join(others)} on this machine was killed. You can measure. Its leftovers are removed when that "
+        "user or root measures next (Podman's containers: only by that user). Until then they may disturb your runs."
     )
 
 

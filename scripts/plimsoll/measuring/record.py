@@ -99,9 +99,9 @@ def read(path: Path, kind: type = Record) -> Record:
     if record["status"] not in status.NAMES:
         raise Damaged(f"{path} is no complete record: there is no status {shown(record['status'])}")
     if not NAME.fullmatch(record["fingerprint"]):
-        raise Damaged(f"{path} is no complete record: its fingerprint is none")
+        raise Damaged(f"{path} is not a complete record: its fingerprint is not valid")
     if not all(RAW.fullmatch(one["raw"]) for one in (record, *record["invalid_attempts"])):
-        raise Damaged(f"{path} is no complete record: its raw output is in no folder of raw/")
+        raise Damaged(f"{path} is not a complete record: its raw output is in no folder of raw/")
     record.pop("checksum", None)
     return record
 

@@ -111,7 +111,7 @@ def _in_order(wanted: Iterable[str]) -> list[Path]:
             need(named[name])
         elif name not in built_in:
             raise Unavailable(
-                f"the kernel of virtual machines has no module {name}: make setup fetches it anew without {folder()}"
+                f"the kernel of virtual machines has no module {name}: delete {folder()}, and make setup fetches it again"
             )
     return [where / path for path in order]
 
