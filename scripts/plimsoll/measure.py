@@ -56,7 +56,9 @@ def measure(
     plan = planned.of_run(plan_path, cell_path, repetition)
     study_folder, cell = plan_path.parent, plan["cells"][cell_path]
     if fingerprint and cell["fingerprint"] != fingerprint:
-        raise PlimsollError(f"{plan_path} was written again while this workflow ran, and {cell_path} is another cell in it. Start the workflow again.")
+        raise PlimsollError(
+            f"{plan_path} was written again while this workflow ran, and {cell_path} is another cell in it. Start the workflow again."
+        )
     together = _together(plan, cell, repetition, study_folder)
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}
     targets = {**places, cell_path: target}

@@ -277,8 +277,8 @@ def test_two_first_starts_at_once_make_images_one_after_the_other(tmp_path):
     other = second if has is first else first
     assert has.stdout.readline() == "begun\n"
     assert other.stderr.readline() == (
-        f"images: another workflow is at work on images in {tmp_path} "
-        f"({pwd.getpwuid(os.geteuid()).pw_name}, process {has.pid}); waiting for it.\n"
+        f"images: another workflow ({pwd.getpwuid(os.geteuid()).pw_name}, process {has.pid}) "
+        f"is changing images in {tmp_path}. Waiting for it.\n"
     )
     assert has.communicate("", 10)[1] == "" and has.returncode == 0
     assert other.communicate("", 10) == ("begun\n", "") and other.returncode == 0

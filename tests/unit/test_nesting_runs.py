@@ -149,7 +149,10 @@ def test_what_parents_and_children_may_do_is_in_the_record(tmp_path):
         ({"c1": None}, "^1 of 2 children told what they may do$"),
         ({"c0_parent": None, "c1_parent": None}, "^0 of 2 parents told what they may do$"),
         ({"c1": OF_PARENT}, "^the child plimsoll-r-c1 has CAP_NET_ADMIN, CAP_SYS_ADMIN, seccomp off, and should have no capa"),
-        ({"c0_parent": OF_CHILD}, "^the parent plimsoll-r-c0-parent has no capability more than other containers, seccomp on, "),
+        (
+            {"c0_parent": OF_CHILD},
+            "^the parent plimsoll-r-c0-parent has no capability more than other containers, seccomp on, ",
+        ),
     ],
 )
 def test_a_run_whose_containers_may_do_something_else_does_not_count(tmp_path, texts, reason):

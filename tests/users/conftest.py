@@ -177,7 +177,7 @@ class User:
 def new_user(request):
     """Return a function that makes a user. The users are removed at the end."""
     if os.geteuid():
-        pytest.skip("only root can become somebody else")
+        pytest.skip("only root can become another user")
     if not shutil.which("useradd"):
         pytest.skip("useradd is not installed")
     request.getfixturevalue("swept")

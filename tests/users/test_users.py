@@ -359,7 +359,7 @@ def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_
     # The message names the running program, and the users whose killed runs it may belong to. Other tests may have
     # killed measurements of root.
     whose = rf"a measurement of ([\w-]+, )*{with_docker.name}"
-    said = f"{whose} was killed, and what it left may be at work"
+    said = f"{whose} was killed, and its leftovers may be running"
     reason = json.loads((without_docker.project.folder / bare).read_text())["reason"]
     assert re.fullmatch(
         rf"the machine was not idle within \d+ s \(busiest: .*(iterate|stream), process \d+ of root.*; {said}\)", reason

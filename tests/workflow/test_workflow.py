@@ -295,7 +295,7 @@ def test_a_truncated_record_stops_nothing_and_is_named(project, everything):
         assert done.returncode == 0, done.stderr
         runs = pd.read_csv(project.folder / "results/liu2020/runs.csv")
         damaged = runs[runs["status"] == "damaged"]
-        assert len(damaged) == 1 and "1.json is no complete record: it is no complete JSON" in damaged["reason"].iloc[0]
+        assert len(damaged) == 1 and "1.json is not a complete record: it is no complete JSON" in damaged["reason"].iloc[0]
         assert path.read_text() == whole[:200]
     finally:
         path.write_text(whole)

@@ -76,7 +76,9 @@ def plan_of(session: Measured) -> Plan:
             rows = complete.rows_of(runs)
             made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in rows}
         except (KeyError, TypeError, ValueError) as problem:
-            raise Damaged(f"{runs} is damaged. Delete it, and start the workflow again: it makes it again from the records.") from problem
+            raise Damaged(
+                f"{runs} is damaged. Delete it, and start the workflow again: it makes it again from the records."
+            ) from problem
         if made != set(plan["order"]):
             raise another_plan(folder, f"{runs} has other runs than {folder}/plan.json")
     return plan

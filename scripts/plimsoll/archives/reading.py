@@ -220,7 +220,7 @@ def _planned(path: Path, study: str) -> list[tuple[str, int]]:
     try:
         plan = documents.of(path, Plan)
     except documents.Misfit as problem:
-        raise Refused(f"its plan of {study} is none: {problem}") from problem
+        raise Refused(f"its plan of {study} is not a plan: {problem}") from problem
     runs = [(cell, repetition) for cell, repetition in plan["order"]]
     if plan["study"] != study or {cell for cell, _ in runs} - plan["cells"].keys():
         raise Refused(f"its plan of {study} is of another study, or names cells that it has not")

@@ -182,7 +182,9 @@ def _study_of(folder: Path) -> str:
     try:
         names = pd.read_csv(path, usecols=["study"])["study"].dropna().unique()
     except (ValueError, pd.errors.ParserError) as problem:
-        raise PlimsollError(f"{path} is not a table of observations ({problem}). Delete it, and make it again from the records.") from problem
+        raise PlimsollError(
+            f"{path} is not a table of observations ({problem}). Delete it, and make it again from the records."
+        ) from problem
     if len(names) > 1:
         raise PlimsollError(f"{path} has observations of several studies ({', '.join(names)}): each has a folder of its own.")
     # Without a run that counts the table has no rows. The folder's name then tells the study.

@@ -80,9 +80,7 @@ def restore(problem: Outage, examine: Callable[[], None], repair: Callable[[Outa
     `examine` raises an Outage as long as something fails. `repair` tries one. It is called once for each cause that
     is found.
     """
-    print(
-        f"plimsoll: {problem.cause}. Trying to repair it for up to {WAIT_SECONDS:g} s.", file=sys.stderr, flush=True
-    )
+    print(f"plimsoll: {problem.cause}. Trying to repair it for up to {WAIT_SECONDS:g} s.", file=sys.stderr, flush=True)
     end, tried = time.monotonic() + WAIT_SECONDS, set()
     while True:
         if problem.cause not in tried:

@@ -53,7 +53,10 @@ STATUSES = (
         "A resource failed under an attempt: engine, image, network, second host, disk or memory of the host. It is no "
         "measurement, and does not count among the profile's attempts. A record lists it, but no run ends with it.",
     ),
-    Status(DAMAGED, "The record's file is not complete. It is kept until you delete it, or until a new measurement moves it to the archive."),
+    Status(
+        DAMAGED,
+        "The record's file is not complete. It is kept until you delete it, or until a new measurement moves it to the archive.",
+    ),
     Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
 )
 NAMES = tuple(status.name for status in STATUSES)
