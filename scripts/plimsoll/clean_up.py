@@ -93,7 +93,7 @@ def everything(environments: Iterable[Environment]) -> list[str]:
         print(f"plimsoll: not removed: {problem}.", file=sys.stderr, flush=True)
     if problems:
         raise PlimsollError(
-            "Something could not be removed, for the reason above. Remove that reason, and type the command again."
+            "Something could not be removed, for the reason above. Remove it by hand, or type the command again."
         )
     return list(removed)
 

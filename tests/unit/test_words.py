@@ -6,7 +6,6 @@ import re
 import subprocess
 import tokenize
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest

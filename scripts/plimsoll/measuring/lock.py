@@ -95,8 +95,8 @@ def left_by_others() -> str:
     if not others or not machine_lock.free():
         return ""
     return (
-        f"a measurement of {', '.join(others)} on this machine was killed. You can measure. Its leftovers are removed when that "
-        "user or root measures next (Podman's containers: only by that user). Until then they may disturb your runs."
+        f"a measurement of {', '.join(others)} on this machine was killed. You can measure. Its leftovers are removed when "
+        "that user or root measures next (Podman's containers: only by that user). Until then they may disturb your runs."
     )
 
 

@@ -36,8 +36,8 @@ STATUSES = (
     Status(
         DISTURBED,
         "Something disturbed the run. Others used more processor time than the profile allows, or a hypervisor stole as much. "
-        "Or a quota of a cgroup or heat kept processors from it. Or more than 1 MiB, and more than that in each second, was moved "
-        "to or from swap space. Or the clock was set, the machine slept, or the run was paused.",
+        "Or a quota of a cgroup or heat kept processors from it. Or more than 1 MiB, and more than that in each second, was "
+        "moved to or from swap space. Or the clock was set, the machine slept, or the run was paused.",
         again=True,
     ),
     Status(
