@@ -57,7 +57,8 @@ def measure(
     study_folder, cell = plan_path.parent, plan["cells"][cell_path]
     if fingerprint and cell["fingerprint"] != fingerprint:
         raise PlimsollError(
-            f"{plan_path} was written again while this workflow ran, and {cell_path} is another cell in it. Start the workflow again."
+            f"{plan_path} was written again while this workflow ran, and {cell_path} is another cell in it. This run was not "
+            "measured. Start the workflow again."
         )
     together = _together(plan, cell, repetition, study_folder)
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}

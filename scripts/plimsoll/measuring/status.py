@@ -55,7 +55,7 @@ STATUSES = (
     ),
     Status(
         DAMAGED,
-        "The record's file is not complete. It is kept until you delete it, or until a new measurement moves it to the archive.",
+        "The record's file is not complete. It is kept until you delete it or a new measurement moves it to the archive.",
     ),
     Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
 )
