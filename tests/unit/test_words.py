@@ -87,8 +87,8 @@ def texts(name: str, source: str) -> Iterator[Text]:
     else:
         for part in re.finditer(r'"""(.*?)"""', source, re.DOTALL):
             yield from paragraphs(part[1], source.count("\n", 0, part.start()) + 1)
-        lines = enumerate(source.splitlines(), 1)
-        yield from of_comments((number, line.strip()) for number, line in lines if line.strip().startswith("#"))
+        found = ((number, re.match(r"(.*?)(?:^|\s)(#\s.*)", line)) for number, line in enumerate(source.splitlines(), 1))
+        yield from of_comments((number, f" {match[2]}" if match[1].strip() else match[2]) for number, match in found if match)
 
 
 def of_python(source: str) -> Iterator[Text]:
@@ -195,6 +195,7 @@ def test_words_are_understood_at_first_reading():
         ("a.py", "def f(paper_s_value):\n    pass\n"),
         ("a.py", f'"""Return {"very " * LONGEST}much."""\n'),
         ("a.yaml", "key: 1  # a value\n# But for this key, all is well.\n"),
+        ("a.yaml", "key: 1  # a value of what is there\nother: 2\n"),
         ("a.smk", '"""Rules that mend."""\n'),
         ("a.md", "Text.\n\n- An item that is one\n  of what is there.\n"),
         ("a.md", f"A sentence with {'very ' * LONGEST}many words.\n"),
