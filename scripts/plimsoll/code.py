@@ -25,7 +25,7 @@ PARTS = {
 REST = ""
 # Files that are used by their names: templates, and what these include.
 FILE = re.compile(r"[\w./-]+\.(?:j2|css)")
-# A statement that runs only if its module is the command: `if __name__ == "__main__"`.
+# Module of the stages. A statement that names it runs only if its module is the command.
 COMMAND = "__main__"
 
 
@@ -57,9 +57,10 @@ class Definition(NamedTuple):
 
 @cache
 def digest(stage: str, designs: tuple[str, ...] = (), files: tuple[Path, ...] = ()) -> str:
-    """Return a digest of the code that a stage uses with these designs. It is the function `stage` of plimsoll.__main__.
+    """Return a digest of the code that a stage uses with these designs.
 
-    `files` are the sources that it runs besides: a chart, or a notebook.
+    `stage` names a function of plimsoll.__main__, or of another module (`hours.spend`). `files` are the sources that it runs
+    besides: a chart, or a notebook. Raise LookupError if there is no such function.
     """
     texts = (_definition(one).text for one in sorted(_followed(stage, designs, files)))
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
@@ -72,8 +73,12 @@ def sources(stage: str, designs: tuple[str, ...] = (), files: tuple[Path, ...] =
 
 def _followed(stage: str, designs: tuple[str, ...], files: tuple[Path, ...]) -> set[Use]:
     """Return every definition that may be used."""
+    place, _, function = stage.rpartition(".")
+    first = Use(f"{PACKAGE}.{place or COMMAND}", function)
+    if first not in _resolved(first):
+        raise LookupError(f"There is no stage {stage}.")
     found: set[Use] = set()
-    waiting = {*_resolved(Use(f"{PACKAGE}.__main__", stage)), *(one for path in files for one in _resolved(Use(_name(path))))}
+    waiting = _resolved(first).union(*(_resolved(Use(_name(path))) for path in files))
     while waiting:
         found |= waiting
         read = [_definition(one) for one in waiting]
@@ -115,7 +120,7 @@ def _definition(one: Use) -> Definition:
         if use := known.get(name):
             uses.add(Use(use.module, use.name or attribute))
     return Definition(
-        f"{one.module}:{one.name} {' '.join(reader.text)}\n",
+        f"{Path(one.module).name}:{one.name} {' '.join(reader.text)}\n",
         frozenset().union(*map(_resolved, uses)),
         frozenset(reader.parts),
     )

@@ -125,6 +125,24 @@ def test_a_chart_and_a_notebook_are_followed_too(package, tmp_path):
     assert {notebook, package / "unused.py"} <= code.sources("_judge", ("small",), (notebook,))
 
 
+def test_there_is_no_digest_of_a_stage_that_is_not_there(package):
+    with pytest.raises(LookupError, match="no stage _other"):
+        code.digest("_other")
+    assert code.digest("judging.judge", ("small",)) != code.digest("_judge", ("small",))
+
+
+def test_a_digest_does_not_depend_on_the_folder(package, tmp_path, monkeypatch):
+    notebook = tmp_path / "of_figure.ipynb"
+    notebook.write_text('{"cells": []}')
+    before = code.digest("_judge", ("small",), (notebook,))
+    moved, other = tmp_path / "moved", tmp_path / "other"
+    other.mkdir()
+    (tmp_path / "scripts").rename(moved)
+    monkeypatch.setattr(code, "SCRIPTS", moved)
+    forget()
+    assert code.digest("_judge", ("small",), (notebook.rename(other / notebook.name),)) == before
+
+
 class Watched:
     """What a stage runs of the package: (module, name of a function or a class), without what imports run."""
 
