@@ -179,7 +179,7 @@ def test_where_nothing_was_measured_there_is_nothing_to_archive(tmp_path):
     (tmp_path / STUDY / "runs/a").mkdir(parents=True)
     (tmp_path / STUDY / "runs/a/1.json").write_text("{}")
     (tmp_path / STUDY / "plan.json").write_text("{}")
-    with pytest.raises(PlimsollError, match=f"^{tmp_path}/host.json is not there, without which nothing can be made"):
+    with pytest.raises(PlimsollError, match=f"^{tmp_path}/host.json is not there, and nothing can be made"):
         gathering.measured(study, tmp_path)
 
 
