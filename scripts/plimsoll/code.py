@@ -16,11 +16,8 @@ from plimsoll import paths
 
 PACKAGE = "plimsoll"
 SCRIPTS = paths.PROJECT / "scripts"
-# The modules of a design's folder, by the attribute of `Design` that returns each (plimsoll.design).
-PARTS = {
-    **{name: name for name in ("factors", "check", "cells", "readings", "tests", "contrasts", "tables", "figures", "report")},
-    "attempts": "attempt",
-}
+# The parts of a design. Each is a module of its folder, with a class of the same name (plimsoll.design).
+PARTS = {"factors", "check", "cells", "attempts", "readings", "contrasts", "tables", "figures", "report"}
 # Stands for the statements of a module that define no name. They run whenever the module is imported.
 REST = ""
 # Files that are used by their names: templates, and what these include.
@@ -32,7 +29,7 @@ COMMAND = "__main__"
 class Use(NamedTuple):
     """What an import names: a module and a `name` that it defines. Without a name, it is the whole module.
 
-    The module `design.<part>` stands for this part of each design in question. A file is named by its path.
+    A file is named by its path.
     """
 
     module: str
@@ -48,7 +45,7 @@ class Module(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A definition's content as `text`, and the definitions and parts of a design that it uses."""
+    """A definition's content as `text`, the definitions that it uses, and the parts of a design with the members of each."""
 
     text: str
     uses: frozenset[Use] = frozenset()
@@ -116,9 +113,12 @@ def _definition(one: Use) -> Definition:
         reader.read(statement, frozenset())
     known = {**module.imported, **{name: Use(one.module, name) for name in module.defined}, **reader.imported}
     uses = {Use(name) for name in reader.files}
+    own = one.name.partition(".")[0]
     for name, attribute in reader.names:
         if use := known.get(name):
             uses.add(Use(use.module, use.name or attribute))
+        elif name == "self" and f"{own}.{attribute}" in module.defined:
+            uses.add(Use(one.module, f"{own}.{attribute}"))
     return Definition(
         f"{Path(one.module).name}:{one.name} {' '.join(reader.text)}\n",
         frozenset().union(*map(_resolved, uses)),
@@ -180,7 +180,7 @@ class Reader:
     def name(self, name: str, attribute: str | None, hidden: frozenset[str]) -> None:
         """Add a name, and the attribute that is taken from it."""
         self.text.append(name)
-        if name not in hidden:
+        if name not in hidden or name == "self":
             self.names.add((name, attribute))
 
     def constant(self, node: ast.Constant) -> None:
@@ -190,28 +190,25 @@ class Reader:
             self.files.add(node.value)
 
     def attribute(self, node: ast.Attribute, hidden: frozenset[str]) -> None:
-        """Add `module.name`, `design.part`, `design.part.name`, or another attribute."""
+        """Add `module.name`, `design.part`, `design.part.member`, or another attribute."""
         self.text.append(node.attr)
-        if part := _part(node):
-            self.parts.add(Use(part))
-        elif part := _part(node.value):
-            self.parts.add(Use(part, node.attr))
+        if _is_part(node):
+            self.parts.add(Use(node.attr))
+        elif _is_part(node.value):
+            self.text.append(node.value.attr)
+            self.parts.add(Use(node.value.attr, f"{node.value.attr.capitalize()}.{node.attr}"))
+            node = node.value
         if isinstance(node.value, ast.Name):
             self.name(node.value.id, node.attr, hidden)
-        elif part and isinstance(node.value, ast.Attribute):
-            # Without this, `design.part.name` would be the whole part.
-            self.text.append(node.value.attr)
-            self.read(node.value.value, hidden)
         else:
             self.read(node.value, hidden)
 
 
-def _part(node: ast.AST) -> str | None:
-    """Return the module of a design that an expression such as `study.design.tests` stands for; None for any other."""
+def _is_part(node: ast.AST) -> bool:
+    """Whether an expression is a part of a design, such as `study.design.cells`."""
     if not isinstance(node, ast.Attribute) or node.attr not in PARTS:
-        return None
-    last = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
-    return PARTS[node.attr] if last == "design" else None
+        return False
+    return "design" in (getattr(node.value, "id", ""), getattr(node.value, "attr", ""))
 
 
 @cache
@@ -229,6 +226,8 @@ def _module(name: str) -> Module | None:
         elif not (isinstance(statement, ast.If) and COMMAND in ast.dump(statement.test)):
             for key in _defines(statement) or [REST]:
                 defined.setdefault(key, []).append(statement)
+            if path.stem in PARTS and isinstance(statement, ast.ClassDef) and statement.name == path.stem.capitalize():
+                defined |= _members(statement)
     return Module(defined, imported, path.name == "__init__.py")
 
 
@@ -246,6 +245,11 @@ def _defines(statement: ast.stmt) -> list[str]:
         return [statement.name]
     targets = getattr(statement, "targets", [getattr(statement, "target", None)])
     return [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def _members(part: ast.ClassDef) -> dict[str, list[ast.stmt]]:
+    """Return the statements that define each member of a part of a design, by `Class.member`."""
+    return {f"{part.name}.{name}": [statement] for statement in part.body for name in _defines(statement)}
 
 
 def _imports(node: ast.Import | ast.ImportFrom) -> dict[str, Use]:
