@@ -117,7 +117,8 @@ def literal(node: ast.AST) -> str:
 
 def is_sentence(text: str) -> bool:
     """Whether a string is for people. A script or a document of several lines is not."""
-    return "\n" not in text.strip() and len(text.split()) > 3 and re.search(r"\b[a-z]+,? [a-z]+\b", text) is not None
+    is_program = "\n" in text.strip() or text.startswith("import ")
+    return not is_program and len(text.split()) > 3 and re.search(r"\b[a-z]+,? [a-z]+\b", text) is not None
 
 
 def comments(source: str) -> Iterator[tuple[int, str]]:

@@ -135,7 +135,7 @@ class ResultSet:
     def verdicts_together(self) -> dict[str, dict]:
         """Return the results from all sessions together, by the claims' names, as pages show them.
 
-        Of an older set they are those of the newest session.
+        An older set has only the results of its newest session.
         """
         return _verdicts(self.folders[-1], self.study, (TOGETHER, *CLAIMS))
 
