@@ -6,6 +6,7 @@ import re
 import subprocess
 import tokenize
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import pytest
@@ -93,16 +94,21 @@ def texts(name: str, source: str) -> Iterator[Text]:
 
 def of_python(source: str) -> Iterator[Text]:
     """Yield the docstrings of a program, and its string literals that are sentences."""
-    tree = ast.parse(source)
-    docstrings = {id(node.body[0].value) for node in ast.walk(tree) if has_docstring(node)}
-    inside = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in node.values}
-    for node in ast.walk(tree):
+    docstrings = {id(node.body[0].value) for node in nodes_of(source) if has_docstring(node)}
+    inside = {id(value) for node in nodes_of(source) if isinstance(node, ast.JoinedStr) for value in node.values}
+    for node in nodes_of(source):
         if id(node) in docstrings:
             yield from paragraphs(node.value, node.lineno)
         elif isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inside:
             written = "".join(literal(value) for value in getattr(node, "values", [node]))
             if is_sentence(written):
                 yield Text(node.lineno, written)
+
+
+@lru_cache(maxsize=1)
+def nodes_of(source: str) -> list[ast.AST]:
+    """Return the nodes of a program's syntax tree. They are kept until another program is read."""
+    return list(ast.walk(ast.parse(source)))
 
 
 def has_docstring(node: ast.AST) -> bool:
@@ -171,10 +177,9 @@ def troubles(name: str, source: str) -> Iterator[str]:
             for found in re.finditer(phrase, re.sub("`[^`]*`", "X", words)):
                 yield f"{name}:{line}: {found[0]!r} ({remedy}): {words[max(0, found.start() - 40) : found.end() + 40]}"
     if name.endswith(".py"):
-        for node in ast.walk(ast.parse(source)):
-            named = [getattr(node, key, None) for key in ("name", "id", "arg", "attr")]
-            for one in named:
-                if isinstance(one, str) and GENITIVE.search(one) and not one.startswith("test_"):
+        for node in nodes_of(source):
+            for one in (getattr(node, key, None) for key in ("name", "id", "arg", "attr")):
+                if isinstance(one, str) and "_" in one and GENITIVE.search(one) and not one.startswith("test_"):
                     yield f"{name}:{node.lineno}: {one}: a name with a genitive"
 
 
