@@ -20,6 +20,9 @@ SCRIPTS = paths.PROJECT / "scripts"
 PARTS = {"factors", "check", "cells", "attempts", "readings", "contrasts", "tables", "figures", "report"}
 # Stands for the statements of a module that define no name. They run whenever the module is imported.
 REST = ""
+# Functions that use nothing of their arguments: `refer` only compares values, and `Part` has the base class of a part, which
+# is used with the part.
+UNUSED = ("refer", "Part")
 # Files that are used by their names: templates, and what these include.
 FILE = re.compile(r"[\w./-]+\.(?:j2|css)")
 # Module of the stages. A statement that names it runs only if its module is the command.
@@ -80,8 +83,9 @@ def _followed(stage: str, designs: tuple[str, ...], files: tuple[Path, ...]) -> 
         found |= waiting
         read = [_definition(one) for one in waiting]
         parts = {(design, part) for one in read for part in one.parts for design in designs}
-        of_designs = (Use(f"{PACKAGE}.designs.{design}.{part.module}", part.name) for design, part in parts)
-        waiting = set().union(*(one.uses for one in read), *map(_resolved, of_designs)) - found
+        of_designs = [Use(f"{PACKAGE}.designs.{design}.{part.module}", part.name) for design, part in parts]
+        bases = [Use(f"{PACKAGE}.design", part.module.capitalize()) for _, part in parts]
+        waiting = set().union(*(one.uses for one in read), *map(_resolved, of_designs + bases)) - found
     return found
 
 
@@ -154,8 +158,8 @@ class Reader:
         if kind is ast.Constant:
             self.constant(node)
             return
-        # What is handed to `refer` is only compared with something. It changes nothing that is made.
-        if kind is ast.Call and isinstance(node.func, ast.Name) and node.func.id == "refer":
+        if kind is ast.Call and isinstance(node.func, ast.Name) and node.func.id in UNUSED:
+            self.name(node.func.id, None, hidden)
             return
         if kind is ast.FunctionDef or kind is ast.Lambda:
             hidden = hidden.union(one.arg for one in ast.walk(node.args) if type(one) is ast.arg)
