@@ -1,5 +1,6 @@
 """Measure in rounds until every comparison's interval is narrow enough. Each round starts the workflow again."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.measuring import given_up, planned
 from plimsoll.planning import precision, repetitions
 from plimsoll.terminal import interruption
+from plimsoll.terminal.live import call
 
 
 def make(targets: list[str], settings: list[str]) -> None:
@@ -20,7 +22,8 @@ def make(targets: list[str], settings: list[str]) -> None:
     """
     given_up.begin()
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
-    if interruption.run([*command, "--config", *settings] if settings else command):
+    environment = {**os.environ, call.FOLLOWED: "1"}
+    if interruption.run([*command, "--config", *settings] if settings else command, environment):
         raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
 
 

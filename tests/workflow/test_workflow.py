@@ -330,9 +330,9 @@ def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
     os.killpg(process.pid, how)
     process.wait(timeout=60)
     if how == signal.SIGINT:
-        # These two lines come last, without a line of Snakemake after them.
-        *_, stays, again = fresh.said.read_text().splitlines()
-        assert stays == interruption.STAYS and again.startswith("plimsoll: to go on: snakemake --cores 1 measurements --config")
+        # This line comes last, without a line of Snakemake after it.
+        *_, last = fresh.said.read_text().splitlines()
+        assert last.startswith(f"{interruption.STAYS} snakemake --cores 1 measurements --config")
         assert process.returncode != 0
     kept = {path: (fresh.folder / path).read_text() for path in fresh.files(f"{RUNS}/**/*.json")}
     done = fresh.snakemake(target)

@@ -1,0 +1,170 @@
+"""What the user sees while a workflow runs, put together from Snakemake's events, its jobs' lines and progress files."""
+
+import atexit
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from plimsoll.errors import plain
+from plimsoll.host import threads
+from plimsoll.measuring import stop
+from plimsoll.terminal import interruption
+from plimsoll.terminal.live import call, line, words
+from plimsoll.terminal.live.jobs import Job, Jobs
+from plimsoll.terminal.live.runs import Queue, Runs
+from plimsoll.terminal.live.screen import LOG, Screen
+
+RESULTS = Path("results")
+# Seconds between two looks. Everything that is done in one takes about a millisecond, because measurements go on.
+EVERY_SECONDS = 1.0
+# Beginnings of lines that people should read. All others are for the log.
+OURS = "plimsoll: "
+# Bytes at the end of a job's log in which its last line is looked for.
+END_BYTES = 8192
+PROBLEM, FAILURE = "yellow", "bold red"
+
+
+class Display:
+    """The display of one workflow. `claim` is called by a workflow of this project, and `begin` when it starts."""
+
+    def __init__(self) -> None:
+        self.claimed = self.begun = self.failed = False
+        self.screen, self.jobs, self.runs, self.later = Screen(), Jobs(), Runs(), call.Later()
+        self.lock, self._ended = threading.RLock(), threading.Event()
+
+    def claim(self) -> None:
+        """Ask for this display. Without this call, Snakemake's lines are shown as they are."""
+        self.claimed = True
+
+    def begin(self) -> None:
+        """Take the terminal, unless that was done before."""
+        with self.lock:
+            if self.begun or not self.claimed:
+                return
+            self.call, is_first = call.read(RESULTS)
+            self.screen.open()
+            self.begun = True
+            self.screen.begin_log(RESULTS, is_first)
+            call.write(RESULTS, self.call)
+            interruption.write = self.screen.aloud
+            atexit.register(self.close)
+            self._look()
+        # Without a thread, the terminal shows the beginning and the end.
+        with contextlib.suppress(OSError):
+            threads.started(self._keep_looking, daemon=True)
+
+    def expect(self, queues: Sequence[Queue], later: call.Later) -> None:
+        """Take the runs that are about to be measured, and what later workflows of this command should do."""
+        with self.lock:
+            self.runs, self.later = Runs(list(queues)), later
+
+    def keep(self, text: str) -> None:
+        """Write a text of Snakemake to the log."""
+        self.screen.keep(text)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a text above the line, and write it to the log. After Ctrl-C it is for the log only."""
+        with self.lock:
+            self.screen.keep(text)
+            if not interruption.happened.is_set():
+                self.screen.say(plain(text), style)
+
+    def report_failure(self, job: Job) -> None:
+        """Say that a job failed, and what that means, unless the job has said it itself."""
+        if interruption.happened.is_set() or stop.restarts(RESULTS) or stop.words(RESULTS):
+            return
+        self.failed = True
+        last = _last_line(Path(job.log))
+        if last.startswith(OURS):
+            return
+        what = self._what(job)
+        self.say(
+            f"{OURS}{what} failed ({last or 'it printed nothing'}). What was measured is kept, and everything goes on that "
+            f"does not need this. {job.log or 'The log'} says more.",
+            FAILURE,
+        )
+
+    def report_error(self, text: str) -> None:
+        """Print an error of Snakemake that is not about a job."""
+        self.failed = True
+        self.say(text, FAILURE)
+
+    def close(self) -> None:
+        """Give the terminal back. Say what was measured, and where the log is if it is of use now."""
+        with self.lock:
+            if not self.begun or self._ended.is_set():
+                return
+            self._ended.set()
+            self._look(draw=False)
+            # Lines of the last moment, such as those of this process.
+            left = self.screen.close()
+            self._take(left)
+            self._finish()
+            interruption.write = interruption.to_stream
+
+    def _finish(self) -> None:
+        done = self.call["done"] + self.runs.done + self.jobs.done
+        call.write(RESULTS, {**self.call, "done": done, "repeated": self.call["repeated"] + self.runs.repeated})
+        for total in self.runs.totals():
+            self.say(total)
+        if self.failed or not call.followed():
+            self.say(f"The log of all steps: {RESULTS / LOG}")
+
+    def _keep_looking(self) -> None:
+        while not self._ended.wait(EVERY_SECONDS):
+            with self.lock:
+                if not self._ended.is_set():
+                    self._look()
+
+    def _look(self, draw: bool = True) -> None:
+        """Show what is new, and the line."""
+        self._take(self.screen.lines())
+        for problem in self.runs.update():
+            self.say(problem, PROBLEM)
+        if draw and not interruption.happened.is_set():
+            self.screen.draw(line.text(self.now(), self.screen.width))
+
+    def _take(self, lines: Sequence[str]) -> None:
+        for each in lines:
+            if each.startswith(OURS):
+                self.say(each, PROBLEM)
+            else:
+                self.screen.keep(each)
+
+    def now(self) -> line.Now:
+        """Return what is going on."""
+        job = self.jobs.current
+        known = self.runs.all or self.jobs.all
+        return line.Now(
+            phase=words.phase(job.rule) if job else words.PREPARING,
+            what=self._what(job) if job else "",
+            done=self.call["done"] + self.runs.done + self.jobs.done,
+            all=self.call["done"] + self.runs.all + self.jobs.all + self.later.steps if known else 0,
+            estimated=self.later.runs > 0,
+            left=self.runs.left + self.jobs.left + self.later.seconds if known else None,
+            elapsed=time.time() - self.call["began"],
+            repeated=self.call["repeated"] + self.runs.repeated,
+        )
+
+    def _what(self, job: Job) -> str:
+        if job.rule == words.MEASURE:
+            return self.runs.named(job.wildcards.get("study", ""), job.wildcards.get("run", ""))
+        return job.words
+
+
+def _last_line(log: Path) -> str:
+    """Return the last line of a log that is not empty; an empty text if there is none."""
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - END_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((plain(text.strip()) for text in reversed(lines) if text.strip()), "")
+
+
+# The display of this process, if Snakemake runs in it with the logger plugin. A dry run has none.
+current: Display | None = None
