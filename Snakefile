@@ -55,7 +55,7 @@ onstart:
 
 onsuccess:
     at_end()
-    tell_findings()
+    ending.at_exit(tell_findings)
 
 
 onerror:

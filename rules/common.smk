@@ -16,7 +16,7 @@ from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import given_up, lock, stop
 from plimsoll.planning import planner, tries
 from plimsoll.terminal import again, counting, ending, interruption, requested
-from plimsoll.terminal.live import call, display
+from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
 from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
@@ -42,8 +42,7 @@ except PlimsollError as problem:
     refuse(problem)
 
 # Snakemake's lines go to the log, if its logger plugin is this project's (profiles/default).
-if display.current:
-    display.current.claim()
+events.claim()
 
 # An image that was put in another one's place is described again.
 if not REQUEST.dry:
@@ -96,9 +95,9 @@ for asked_often in (prerequisites, asked_for, priority):
 
 
 def show_progress():
-    """Begin the display, if there is one."""
+    """Begin the display, if there is one. Snakemake's event may come later than the first line of this workflow."""
     if display.current:
-        display.current.begin()
+        events.Events(display.current).begin()
 
 
 def alone_and_at_home():
@@ -143,7 +142,9 @@ def note_runs():
 
 def later():
     """Return what later workflows of this command should do. A stage of measuring names its study as a target."""
-    return call.sum_of(call.later(Path("results", name), STUDIES[name], PLANS[name]) for name in requested.studies_of(REQUEST.targets))
+    return call.sum_of(
+        call.later(Path("results", name), STUDIES[name], PLANS[name]) for name in requested.studies_of(REQUEST.targets)
+    )
 
 
 def at_end():
@@ -155,19 +156,20 @@ def at_end():
 
 
 def tell_findings():
-    """Print the claims at the very end, if the request ends with them."""
+    """Print the claims, if the request ends with them."""
     if ending.is_telling(REQUEST.targets, REQUEST.dry):
-        ending.tell_at_exit(SELECTED)
+        ending.tell(SELECTED)
 
 
 def end_of_nothing():
-    """End a start that has nothing to do as any other start."""
-    at_end()
-    tell_findings()
+    """If nothing was to be done, end as any other start. Snakemake calls no hook of a workflow for that."""
+    if workflow.scheduler is not None and not len(workflow.dag):
+        at_end()
+        tell_findings()
 
 
 if not REQUEST.dry:
-    ending.if_nothing_is_done(lambda: workflow.scheduler is not None and not len(workflow.dag), end_of_nothing)
+    ending.at_exit(end_of_nothing)
 
 
 def say_last():

@@ -26,7 +26,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.given import prepare
 from plimsoll.measuring import lock
 from plimsoll.terminal import interruption, requested
-from plimsoll.terminal.live import display
+from plimsoll.terminal.live import events
 from plimsoll.terminal.ready import refuse
 
 min_version("9.0")
@@ -41,8 +41,7 @@ try:
 except PlimsollError as problem:
     refuse(problem)
 
-if display.current:
-    display.current.claim()
+events.claim()
 
 
 wildcard_constraints:

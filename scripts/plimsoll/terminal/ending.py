@@ -16,20 +16,20 @@ def is_telling(targets: tuple[str, ...], dry: bool) -> bool:
     return not dry and (not targets or bool(set(targets) & set(TELLING)))
 
 
-def tell_at_exit(studies: list[str]) -> None:
-    """Print the claims of studies after Snakemake's last line."""
+def tell(studies: list[str]) -> None:
+    """Print the claims of studies, in the working directory."""
     command = [sys.executable, "-m", "plimsoll", "findings", f"studies={','.join(studies)}"]
-    # Snakemake has left its working directory by then.
-    atexit.register(subprocess.run, command, cwd=Path.cwd(), stdout=sys.stderr, timeout=60)
+    subprocess.run(command, stdout=sys.stderr, timeout=60)
 
 
-def if_nothing_is_done(is_so: Callable[[], bool], end: Callable[[], None]) -> None:
-    """Call `end` when this process ends, if nothing was to be done by then. Snakemake calls no hook of a workflow for that."""
+def at_exit(work: Callable[[], object]) -> None:
+    """Do this work in the present working directory when the process ends, below Snakemake's last line."""
     folder = Path.cwd()
 
-    def at_exit() -> None:
-        if is_so():
-            with contextlib.chdir(folder):
-                end()
+    def in_folder() -> None:
+        # The work may end the process, which would do it again.
+        atexit.unregister(in_folder)
+        with contextlib.chdir(folder):
+            work()
 
-    atexit.register(at_exit)
+    atexit.register(in_folder)

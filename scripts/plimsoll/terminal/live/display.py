@@ -28,21 +28,17 @@ PROBLEM, FAILURE = "yellow", "bold red"
 
 
 class Display:
-    """The display of one workflow. `claim` is called by a workflow of this project, and `begin` when it starts."""
+    """The display of one workflow."""
 
     def __init__(self) -> None:
-        self.claimed = self.begun = self.failed = False
+        self.begun = self.failed = False
         self.screen, self.jobs, self.runs, self.later = Screen(), Jobs(), Runs(), call.Later()
         self.lock, self._ended = threading.RLock(), threading.Event()
 
-    def claim(self) -> None:
-        """Ask for this display. Without this call, Snakemake's lines are shown as they are."""
-        self.claimed = True
-
     def begin(self) -> None:
-        """Take the terminal, unless that was done before."""
+        """Take the terminal, unless that was done before. Raise OSError if the system does not allow that."""
         with self.lock:
-            if self.begun or not self.claimed:
+            if self.begun:
                 return
             self.call, is_first = call.read(RESULTS)
             self.screen.open()
@@ -92,8 +88,8 @@ class Display:
         self.failed = True
         self.say(text, FAILURE)
 
-    def close(self) -> None:
-        """Give the terminal back. Say what was measured, and where the log is if it is of use now."""
+    def close(self, goes_on: bool = False) -> None:
+        """Give the terminal back. Say what was measured, and where the log is, unless the command `goes_on`."""
         with self.lock:
             if not self.begun or self._ended.is_set():
                 return
@@ -102,12 +98,14 @@ class Display:
             # Lines of the last moment, such as those of this process.
             left = self.screen.close()
             self._take(left)
-            self._finish()
+            self._finish(goes_on)
             interruption.write = interruption.to_stream
 
-    def _finish(self) -> None:
+    def _finish(self, goes_on: bool) -> None:
         done = self.call["done"] + self.runs.done + self.jobs.done
         call.write(RESULTS, {**self.call, "done": done, "repeated": self.call["repeated"] + self.runs.repeated})
+        if goes_on:
+            return
         for total in self.runs.totals():
             self.say(total)
         if self.failed or not call.followed():
@@ -166,5 +164,5 @@ def _last_line(log: Path) -> str:
     return next((plain(text.strip()) for text in reversed(lines) if text.strip()), "")
 
 
-# The display of this process, if Snakemake runs in it with the logger plugin. A dry run has none.
+# The display of this process, if a workflow runs in it with the logger plugin (plimsoll.terminal.live.events).
 current: Display | None = None

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from plimsoll.terminal.live import words
 
-# Runs are counted by their progress files, because one job may measure several. Bundles take no time.
-UNCOUNTED = (words.MEASURE, words.BUNDLE)
 # A rule of which nothing is known takes this long (s).
 UNKNOWN_SECONDS = 3.0
 # Snakemake's row for all rules together.
@@ -30,7 +28,10 @@ class Job(NamedTuple):
 
 
 class Jobs:
-    """The jobs of one workflow."""
+    """The jobs of one workflow.
+
+    Jobs of words.MANY are not counted: runs are counted by their progress files, because one job may measure several.
+    """
 
     def __init__(self) -> None:
         self.running: dict[int, Job] = {}
@@ -41,7 +42,7 @@ class Jobs:
 
     def plan(self, stats: Mapping[str, int]) -> None:
         """Note how many jobs each rule has."""
-        self._planned = Counter({rule: number for rule, number in stats.items() if rule not in (TOTAL, *UNCOUNTED)})
+        self._planned = Counter({rule: number for rule, number in stats.items() if rule not in (TOTAL, *words.MANY)})
 
     def start(self, number: int, rule: str, wildcards: Mapping[str, str], logs: list[str]) -> None:
         """Note that a job has started. `number` is Snakemake's."""
@@ -70,13 +71,13 @@ class Jobs:
     @property
     def done(self) -> int:
         """Number of counted jobs that have ended."""
-        return min(self.all, sum(number for rule, number in self._ended.items() if rule not in UNCOUNTED))
+        return min(self.all, sum(number for rule, number in self._ended.items() if rule not in words.MANY))
 
     @property
     def left(self) -> float:
         """Seconds that the counted jobs are expected to take that have not ended."""
         whole = sum(max(0, n - self._ended[rule]) * self._each(rule) for rule, n in self._planned.items())
-        counted = [job for job in self.running.values() if job.rule not in UNCOUNTED]
+        counted = [job for job in self.running.values() if job.rule not in words.MANY]
         begun = sum(min(time.monotonic() - job.began, self._each(job.rule)) for job in counted)
         return max(0.0, whole - begun) / self.cores
 

@@ -20,8 +20,8 @@ from rich.text import Text
 LOG = Path("logs/workflow.log")
 # The log of the command before.
 BEFORE = "workflow.before.log"
-# Without a terminal, the line is printed this often (s).
-EVERY_SECONDS = 60.0
+# Without a terminal, the line is printed this often, and for the first time after this long (s).
+EVERY_SECONDS, FIRST_SECONDS = 60.0, 10.0
 # Columns at the right edge that stay free for the ^C that a terminal prints.
 FREE = 3
 STREAMS = (1, 2)
@@ -36,7 +36,7 @@ class Screen:
         self.is_live = False
         self._saved: dict[int, int] = {}
         self._live: Live | None = None
-        self._printed = float("-inf")
+        self._printed = time.monotonic() - EVERY_SECONDS + FIRST_SECONDS
         self._position, self._rest = 0, b""
 
     def open(self) -> None:

@@ -7,6 +7,8 @@ from plimsoll.config.studies import Study
 from plimsoll.interchange import Cell
 
 MEASURE, BUNDLE = "measure", "bundle"
+# Rules with a job for each run, or for few of them.
+MANY = (MEASURE, BUNDLE)
 MEASURING, PREPARING, WRITING = "measuring", "preparing", "writing"
 
 
@@ -40,6 +42,11 @@ STAGES = {
 }
 # What is made of a study after its last stage of measuring, besides its figures and tables.
 PAGES = ("collect", "tests", "variance", "claims", "sessions", "report", "verdicts", "complete")
+
+
+def own(rule: str) -> str:
+    """Return the project's name of a rule. A workflow with this one as a module puts its own word before it."""
+    return next((name for name in (*MANY, *STAGES) if rule == name or rule.endswith(f"_{name}")), rule)
 
 
 def of_job(rule: str, wildcards: Mapping[str, str]) -> str:
