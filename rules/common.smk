@@ -180,5 +180,7 @@ def say_last():
             again.with_another_plan(workflow.rundir, workflow.persistence.unlock)
         except PlimsollError as problem:
             refuse(problem)
+    if display.current:
+        display.current.fail()
     for reason in stop.words(Path("results")):
         print(f"plimsoll: {reason}", file=sys.stderr, flush=True)

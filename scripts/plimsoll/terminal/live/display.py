@@ -88,6 +88,11 @@ class Display:
         self.failed = True
         self.say(text, FAILURE)
 
+    def fail(self) -> None:
+        """Give the terminal back after a workflow that failed."""
+        self.failed = True
+        self.close()
+
     def close(self, goes_on: bool = False) -> None:
         """Give the terminal back. Say what was measured, and where the log is, unless the command `goes_on`."""
         with self.lock:

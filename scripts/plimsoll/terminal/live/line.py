@@ -8,7 +8,7 @@ from plimsoll.measuring.progress import clock
 
 BETWEEN = "  "
 # If less than this is left for the words (columns), the total time is left out; below FEWEST, the words are.
-FEW, FEWEST = 34, 12
+FEW, FEWEST = 44, 12
 
 
 class Now(NamedTuple):

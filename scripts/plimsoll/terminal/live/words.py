@@ -66,13 +66,14 @@ def of_cell(study: Study, cell: Cell) -> str:
 
     What matters most comes first, because a narrow terminal shows only the beginning.
     """
-    where, *rest = study.design.report.short(cell["path"], {}).split(", ")
-    return ", ".join([where, *_section(study, cell), *rest])
-
-
-def _section(study: Study, cell: Cell) -> list[str]:
-    """Return the name of a cell's section: the word with which the labels of its metrics begin."""
+    whole = study.design.report.short(cell["path"], {})
     if not (section := cell.get("section")):
-        return []
+        return whole
+    where = study.design.report.row({}, cell["path"])
+    return f"{where}, {_section(study, section)}{whole.removeprefix(where)}"
+
+
+def _section(study: Study, section: str) -> str:
+    """Return the name of a section: the word with which the labels of its metrics begin."""
     labels = (metric["label"] for metric in study["metrics"].values() if metric.get("section") == section)
-    return [next((label.split()[0] for label in labels), section)]
+    return next((label.split()[0] for label in labels), section)
