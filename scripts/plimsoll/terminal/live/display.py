@@ -22,6 +22,8 @@ RESULTS = Path("results")
 EVERY_SECONDS = 1.0
 # Beginnings of lines that people should read. All others are for the log.
 OURS = "plimsoll: "
+# A job's log is complete this long after the job (s), because another process writes it.
+COMPLETE_SECONDS = 0.5
 # Bytes at the end of a job's log in which its last line is looked for.
 END_BYTES = 8192
 PROBLEM, FAILURE = "yellow", "bold red"
@@ -33,6 +35,7 @@ class Display:
     def __init__(self) -> None:
         self.begun = self.failed = False
         self.screen, self.jobs, self.runs, self.later = Screen(), Jobs(), Runs(), call.Later()
+        self._failures: list[tuple[float, Job]] = []
         self.lock, self._ended = threading.RLock(), threading.Event()
 
     def begin(self) -> None:
@@ -68,11 +71,18 @@ class Display:
             if not interruption.happened.is_set():
                 self.screen.say(plain(text), style)
 
-    def report_failure(self, job: Job) -> None:
+    def note_failure(self, job: Job) -> None:
+        """Note that a job failed. Its log may be complete only a moment later, so it is reported then."""
+        if not (interruption.happened.is_set() or stop.restarts(RESULTS) or stop.words(RESULTS)):
+            self.failed = True
+            self._failures.append((time.monotonic(), job))
+
+    def _report_failures(self) -> None:
+        while self._failures and time.monotonic() - self._failures[0][0] >= COMPLETE_SECONDS:
+            self._report_failure(self._failures.pop(0)[1])
+
+    def _report_failure(self, job: Job) -> None:
         """Say that a job failed, and what that means, unless the job has said it itself."""
-        if interruption.happened.is_set() or stop.restarts(RESULTS) or stop.words(RESULTS):
-            return
-        self.failed = True
         last = _last_line(Path(job.log))
         if last.startswith(OURS):
             return
@@ -99,6 +109,8 @@ class Display:
             if not self.begun or self._ended.is_set():
                 return
             self._ended.set()
+            if self._failures:
+                time.sleep(COMPLETE_SECONDS)
             self._look(draw=False)
             # Lines of the last moment, such as those of this process.
             left = self.screen.close()
@@ -127,6 +139,7 @@ class Display:
         self._take(self.screen.lines())
         for problem in self.runs.update():
             self.say(problem, PROBLEM)
+        self._report_failures()
         if draw and not interruption.happened.is_set():
             self.screen.draw(line.text(self.now(), self.screen.width))
 

@@ -54,7 +54,7 @@ class Events:
         with self.shown.lock:
             if event in self._of:
                 self._of[event](record, text)
-            if event not in SILENT and not (event == LogEvent.JOB_INFO and words.own(record.rule_name) in words.MANY):
+            if event not in SILENT and not (event == LogEvent.JOB_INFO and words.own(record.rule_name) in words.UNCOUNTED):
                 self.shown.keep(text)
             if event is None and text.startswith(NOTHING):
                 self.shown.say("Nothing to be done: everything that was asked for is there.")
@@ -78,7 +78,7 @@ class Events:
 
     def _failed(self, record: LogRecord, text: str) -> None:
         if job := self.shown.jobs.end(record.jobid):
-            self.shown.report_failure(job)
+            self.shown.note_failure(job)
 
     def _error(self, record: LogRecord, text: str) -> None:
         if record.exception == NO_RULE:

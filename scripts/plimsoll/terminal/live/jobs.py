@@ -30,7 +30,7 @@ class Job(NamedTuple):
 class Jobs:
     """The jobs of one workflow.
 
-    Jobs of words.MANY are not counted: runs are counted by their progress files, because one job may measure several.
+    Jobs of words.UNCOUNTED are not counted: runs are counted by their progress files, because one job may measure several.
     """
 
     def __init__(self) -> None:
@@ -42,11 +42,11 @@ class Jobs:
 
     def plan(self, stats: Mapping[str, int]) -> None:
         """Note how many jobs each rule has."""
-        self._planned = Counter({rule: number for rule, number in stats.items() if rule not in (TOTAL, *words.MANY)})
+        self._planned = Counter({rule: number for rule, number in stats.items() if rule not in (TOTAL, *words.UNCOUNTED)})
 
     def start(self, number: int, rule: str, wildcards: Mapping[str, str], logs: list[str]) -> None:
         """Note that a job has started. `number` is Snakemake's."""
-        if rule != words.BUNDLE:
+        if rule == words.MEASURE or rule not in words.UNCOUNTED:
             self.running[number] = Job(rule, dict(wildcards), logs[0] if logs else "", time.monotonic())
 
     def end(self, number: int) -> Job | None:
@@ -71,13 +71,13 @@ class Jobs:
     @property
     def done(self) -> int:
         """Number of counted jobs that have ended."""
-        return min(self.all, sum(number for rule, number in self._ended.items() if rule not in words.MANY))
+        return min(self.all, sum(number for rule, number in self._ended.items() if rule not in words.UNCOUNTED))
 
     @property
     def left(self) -> float:
         """Seconds that the counted jobs are expected to take that have not ended."""
         whole = sum(max(0, n - self._ended[rule]) * self._each(rule) for rule, n in self._planned.items())
-        counted = [job for job in self.running.values() if job.rule not in words.MANY]
+        counted = [job for job in self.running.values() if job.rule not in words.UNCOUNTED]
         begun = sum(min(time.monotonic() - job.began, self._each(job.rule)) for job in counted)
         return max(0.0, whole - begun) / self.cores
 

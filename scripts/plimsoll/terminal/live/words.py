@@ -7,8 +7,8 @@ from plimsoll.config.studies import Study
 from plimsoll.interchange import Cell
 
 MEASURE, BUNDLE = "measure", "bundle"
-# Rules with a job for each run, or for few of them.
-MANY = (MEASURE, BUNDLE)
+# Rules whose jobs are no steps: runs are counted in place of the first one's, and the others do nothing.
+UNCOUNTED = (MEASURE, BUNDLE, "all", "measurements", "plan")
 MEASURING, PREPARING, WRITING = "measuring", "preparing", "writing"
 
 
@@ -46,7 +46,8 @@ PAGES = ("collect", "tests", "variance", "claims", "sessions", "report", "verdic
 
 def own(rule: str) -> str:
     """Return the project's name of a rule. A workflow with this one as a module puts its own word before it."""
-    return next((name for name in (*MANY, *STAGES) if rule == name or rule.endswith(f"_{name}")), rule)
+    known = [name for name in (*UNCOUNTED, *STAGES) if rule == name or rule.endswith(f"_{name}")]
+    return max(known, key=len, default=rule)
 
 
 def of_job(rule: str, wildcards: Mapping[str, str]) -> str:
