@@ -22,6 +22,8 @@ WIDTH = 80
 DONE = "done.jsonl"
 # Limit for a plausible time (s): no run takes so long, and none ends so late.
 LATEST = 1e12
+# The plan's expectation counts as much as runs of this length (s): the first run may have waited for something.
+TRUSTED_SECONDS = 20.0
 # A run that is crossed off: its name, seconds (None if it was not measured), moment of the end, status, attempts.
 Row = tuple[str, float | None, float, str | None, int]
 
@@ -166,14 +168,19 @@ def remaining(queue: list[str], done: list[list], planned: Mapping[str, float] |
     elapsed = measured[-1][2] - measured[0][2] + measured[0][1]
     between = max(0.0, elapsed - sum_of_all) / max(1, len(measured) - 1)
     expected = {cell: sum(times) / len(times) for cell, times in by_cell.items()}
-    known = [cell for cell in expected if planned.get(cell)]
-    scale = sum(expected[cell] for cell in known) / sum(planned[cell] for cell in known) if known else None
-    mean = sum_of_all / len(measured)
+    scale, mean = _scale(by_cell, planned), sum_of_all / len(measured)
 
     def of(cell: str) -> float:
-        return expected.get(cell) or (planned[cell] * scale if scale and cell in planned else mean)
+        return expected.get(cell) or (planned[cell] * scale if cell in planned else mean)
 
     return sum(map(of, cells)) + between * len(cells)
+
+
+def _scale(measured: Mapping[str, list[float]], planned: Mapping[str, float]) -> float:
+    """Return by which factor runs take longer than `planned` (s, by cell), from the runs that were `measured` so far."""
+    known = {cell: times for cell, times in measured.items() if cell in planned}
+    took, expected = sum(map(sum, known.values())), sum(planned[cell] * len(times) for cell, times in known.items())
+    return (took + TRUSTED_SECONDS) / (expected + TRUSTED_SECONDS)
 
 
 def clock(seconds: float) -> str:
