@@ -109,14 +109,16 @@ class Display:
             if not self.begun or self._ended.is_set():
                 return
             self._ended.set()
-            if self._failures:
-                time.sleep(COMPLETE_SECONDS)
-            self._look(draw=False)
-            # Lines of the last moment, such as those of this process.
-            left = self.screen.close()
+            try:
+                if self._failures:
+                    time.sleep(COMPLETE_SECONDS)
+                self._look(draw=False)
+            finally:
+                # Lines of the last moment, such as those of this process.
+                left = self.screen.close()
+                interruption.write = interruption.to_stream
             self._take(left)
             self._finish(goes_on)
-            interruption.write = interruption.to_stream
 
     def _finish(self, goes_on: bool) -> None:
         done = self.call["done"] + self.runs.done + self.jobs.done
