@@ -108,7 +108,7 @@ def _snakemake(folder: Path, source: Path) -> None:
     """Run the workflow that measures nothing. Raise PlimsollError if it fails; its own messages are above."""
     words = ["--directory", str(folder), "--cores", str(len(os.sched_getaffinity(0))), "all"]
     command = starting.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
-    if interruption.run(command, starting.environment()):
+    if interruption.run(command, paths.environment()):
         where = folder / "results/*/logs/"
         raise PlimsollError(f"Not everything could be made from {source}: the reason is above, and in {where}.")
 
@@ -116,7 +116,7 @@ def _snakemake(folder: Path, source: Path) -> None:
 def _findings(folder: Path, names: list[str]) -> None:
     """Print the most telling claims. A failure is ignored, because the pages show them too."""
     command = [sys.executable, "-m", "plimsoll", "findings", "--results", str(folder / "results"), f"studies={','.join(names)}"]
-    subprocess.run(command, env={**starting.environment(), "PLIMSOLL_CONFIG": str(folder.resolve() / "config")})
+    subprocess.run(command, env={**paths.environment(), "PLIMSOLL_CONFIG": str(folder.resolve() / "config")})
 
 
 def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:

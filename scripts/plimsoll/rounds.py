@@ -21,7 +21,7 @@ def make(targets: list[str], settings: list[str]) -> None:
     given_up.begin()
     words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
     command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
-    if interruption.run(command, {**starting.environment(), call.FOLLOWED: "1"}):
+    if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
         raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
 
 

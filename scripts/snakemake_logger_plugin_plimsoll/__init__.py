@@ -39,7 +39,8 @@ class LogHandler(LogHandlerBase):
         current = self
         settings = self.common_settings
         self.taker: Taker | None = None
-        self.is_plain = settings.dryrun or settings.verbose or os.environ.get(VERBOSE, "0") not in ("", "0")
+        is_silent = any(about.name == "ALL" for about in settings.quiet or ())
+        self.is_plain = settings.dryrun or settings.verbose or is_silent or os.environ.get(VERBOSE, "0") not in ("", "0")
         self._early: list[LogRecord] = []
         self._show: Callable[[LogRecord], None] | None = self._print if self.is_plain else None
 

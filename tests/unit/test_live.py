@@ -15,6 +15,7 @@ from plimsoll.terminal.live.display import Display
 from plimsoll.terminal.live.events import Events
 from plimsoll.terminal.live.jobs import Jobs
 from plimsoll.terminal.live.runs import MOST_ALIKE, OfStudy, Queue
+from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from tests.conftest import recorded, tried
@@ -330,4 +331,10 @@ def test_a_variable_makes_it_verbose(monkeypatch):
     monkeypatch.setenv(plugin.VERBOSE, "1")
     assert handler().is_plain
     monkeypatch.setenv(plugin.VERBOSE, "0")
-    assert not handler().is_plain
+    assert not handler().is_plain and not handler(quiet={Quietness.RULES}).is_plain
+
+
+def test_who_wants_to_see_nothing_sees_no_line(capsys):
+    made = handler(quiet={Quietness.ALL})
+    made.emit(event(None, "Building DAG of jobs..."))
+    assert made.is_plain and capsys.readouterr() == ("", "")

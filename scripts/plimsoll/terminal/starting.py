@@ -1,12 +1,9 @@
 """Start a workflow of this project from one of its commands."""
 
-import os
 import sys
 from pathlib import Path
 
 import yte
-
-from plimsoll import paths
 
 
 def command(snakefile: Path, profile: Path, *words: str) -> list[str]:
@@ -18,12 +15,6 @@ def command(snakefile: Path, profile: Path, *words: str) -> list[str]:
         settings = yte.process_yaml(file, require_use_yte=True)
     own = ["--snakefile", str(snakefile), *words, "--workflow-profile", "none"]
     return [sys.executable, "-m", "snakemake", *own, *(word for each in settings.items() for word in _option(*each))]
-
-
-def environment() -> dict[str, str]:
-    """Return this process's environment variables, with this project's packages on the search path."""
-    modules = [str(paths.PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, modules))}
 
 
 def _option(name: str, value: object) -> list[str]:
