@@ -283,15 +283,21 @@ def test_a_first_stage_expects_what_the_second_takes_of_the_time(tmp_path, plann
     monkeypatch.setenv(call.FOLLOWED, "1")
     seconds = sum(planned["cells"][cell]["expected_seconds"] for cell, _ in planned["order"])
     hours = {"stage": "first", "given": [2 * seconds / 3600 / call.SHARE], "before": 0.0}
-    repetitions.ask(tmp_path, planned["profile"], repetitions.Asked({}, exact=True, hours=hours))
-    later = call.later(tmp_path, jha2021, planned)
+    studies, plans, folder = {"jha2021": jha2021}, {"jha2021": planned}, tmp_path / "jha2021"
+    folder.mkdir()
+    repetitions.ask(folder, planned["profile"], repetitions.Asked({}, exact=True, hours=hours))
+    later = call.later(tmp_path, "jha2021", studies, plans)
     pages = len(words.PAGES) + len(jha2021["figures"]) + len(jha2021["tables"])
     assert later.runs == pytest.approx(len(planned["order"]), abs=1) and later.steps == later.runs + pages
     assert later.seconds > seconds
-    repetitions.ask(tmp_path, planned["profile"], repetitions.Asked({}, exact=True, hours={**hours, "stage": "second"}))
-    assert call.later(tmp_path, jha2021, planned).steps == pages
+    # A study after it takes as long.
+    both = call.later(tmp_path, "jha2021", {**studies, "other": jha2021}, {**plans, "other": planned})
+    assert both.steps == pytest.approx(later.steps + pages + 2 * len(planned["order"]), abs=2)
+    assert call.later(tmp_path, "jha2021", {"other": jha2021, **studies}, {**plans, "other": planned}).runs == later.runs
+    repetitions.ask(folder, planned["profile"], repetitions.Asked({}, exact=True, hours={**hours, "stage": "second"}))
+    assert call.later(tmp_path, "jha2021", studies, plans).steps == pages
     monkeypatch.delenv(call.FOLLOWED)
-    assert call.later(tmp_path, jha2021, planned) == call.Later()
+    assert call.later(tmp_path, "jha2021", studies, plans) == call.Later()
 
 
 def handler(**settings):

@@ -7,7 +7,7 @@ command is recognised by its start (plimsoll.measuring.given_up).
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -64,26 +64,37 @@ def followed() -> bool:
     return os.environ.get(FOLLOWED) == "1"
 
 
-def later(folder: Path, study: Study, plan: Plan) -> Later:
-    """Return what follows the workflow that measures a stage of a study, with its results in `folder`."""
+def later(results: Path, current: str, studies: Mapping[str, Study], plans: Mapping[str, Plan]) -> Later:
+    """Return what follows the workflow that measures a stage of the `current` study: the rest of it, and studies after it.
+
+    `studies` are those of the command, in order. Nothing is known of a workflow that no other one follows.
+    """
     if not followed():
         return Later()
+    hours = repetitions.asked(results / current, plans[current]["profile"]).hours or {}
+    budget = SHARE * 3600 * hours["given"][-1] if hours.get("given") else None
+    names = list(studies)
+    parts = [_pages(studies[name]) for name in names]
+    if hours.get("stage") == "first":
+        parts.append(_stage(plans[current], budget, _seconds(plans[current])))
+    for name in names[names.index(current) + 1 :] if current in names else ():
+        parts.append(_stage(plans[name], budget if studies[name].design.factors.STAGES else None))
+    return Later(*map(sum, zip(*parts, strict=True)))
+
+
+def _pages(study: Study) -> Later:
     rules = [*words.PAGES, *("figure" for _ in study["figures"]), *("table" for _ in study.get("tables", {}))]
-    seconds = sum(words.STAGES[rule].seconds for rule in rules)
-    runs, measuring = _second_stage(folder, plan)
-    return Later(len(rules) + runs, seconds + measuring, runs)
+    return Later(len(rules), sum(words.STAGES[rule].seconds for rule in rules))
 
 
-def sum_of(parts: Iterable[Later]) -> Later:
-    """Return what several studies will do together."""
-    return Later(*map(sum, zip(*parts, strict=True))) if (parts := list(parts)) else Later()
+def _seconds(plan: Plan) -> float:
+    """Return the seconds that the runs of a plan are expected to take."""
+    return sum(plan["cells"][cell]["expected_seconds"] for cell, _ in plan["order"])
 
 
-def _second_stage(folder: Path, plan: Plan) -> tuple[int, float]:
-    """Return (runs, seconds) of a second stage, which takes what the first leaves of its time budget."""
-    hours = repetitions.asked(folder, plan["profile"]).hours or {}
-    if hours.get("stage") != "first" or not plan["order"]:
-        return 0, 0.0
-    first = sum(plan["cells"][cell]["expected_seconds"] for cell, _ in plan["order"])
-    left = max(0.0, SHARE * 3600 * hours["given"][-1] - first)
-    return round(left * len(plan["order"]) / first) if first else 0, left
+def _stage(plan: Plan, budget: float | None, spent: float = 0.0) -> Later:
+    """Return runs like those of a plan in a budget of seconds of which some are `spent`; None is for the plan itself."""
+    whole, number = _seconds(plan), len(plan["order"])
+    seconds = whole if budget is None else max(0.0, budget - spent)
+    runs = round(number * seconds / whole) if whole else 0
+    return Later(runs, seconds, runs)
