@@ -107,6 +107,15 @@ def test_runs_are_counted_as_they_are_crossed_off(tmp_path):
     assert runs.repeated == 1 and 10 < runs.left <= 12
 
 
+def test_a_queue_is_made_of_a_plan_in_which_some_cells_cannot_be_measured(jha2021, planned):
+    path, other = list(planned["cells"])[:2]
+    planned["cells"][other] = {key: value for key, value in planned["cells"][other].items() if key != "expected_seconds"}
+    planned["cells"][other]["reason"] = "it is not here"
+    made = Queue.of(jha2021, planned, [f"{path}/1"])
+    assert made.seconds[path] > 0 and other not in made.seconds
+    assert str(made.folder) == "results/jha2021" and made.words(path) == jha2021.design.report.short(path, {})
+
+
 def test_a_cell_of_which_nothing_is_measured_is_expected_to_differ_from_its_plan_as_the_others():
     done = [["a/1", 4.0, 104.0, "valid", 1]]
     expected = {"a": 2.0, "b": 4.0}

@@ -36,7 +36,8 @@ class Queue(NamedTuple):
     def of(cls, study: Study, plan: Plan, runs: list[str]) -> "Queue":
         """Return the queue of a study with this plan."""
         cells = plan["cells"]
-        seconds = {path: cell["expected_seconds"] for path, cell in cells.items()}
+        # A cell that cannot be measured has no expectation.
+        seconds = {path: cell["expected_seconds"] for path, cell in cells.items() if not cell["reason"]}
         return cls(Path("results", study["id"]), runs, seconds, lambda path: words.of_cell(study, cells[path]))
 
 
