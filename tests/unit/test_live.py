@@ -56,7 +56,7 @@ def test_a_cell_is_called_by_where_it_runs_and_its_section(liu2020):
 
 def test_a_cell_without_sections_has_the_name_that_pages_give_it(jha2021):
     path = "2/stream+stream/docker/free"
-    assert words.of_cell(jha2021, {"path": path}) == jha2021.design.report.short(path, {})
+    assert words.of_cell(jha2021, {"path": path}) == jha2021.design.report.cell_label(path, {})
 
 
 def test_a_rule_of_a_module_is_known_and_an_unknown_one_is_called_by_its_name():
@@ -113,7 +113,7 @@ def test_a_queue_is_made_of_a_plan_in_which_some_cells_cannot_be_measured(jha202
     planned["cells"][other]["reason"] = "it is not here"
     made = Queue.of(jha2021, planned, [f"{path}/1"])
     assert made.seconds[path] > 0 and other not in made.seconds
-    assert str(made.folder) == "results/jha2021" and made.words(path) == jha2021.design.report.short(path, {})
+    assert str(made.folder) == "results/jha2021" and made.words(path) == jha2021.design.report.cell_label(path, {})
 
 
 def test_a_cell_of_which_nothing_is_measured_is_expected_to_differ_from_its_plan_as_the_others():

@@ -67,7 +67,7 @@ def of_cell(study: Study, cell: Cell) -> str:
 
     What matters most comes first, because a narrow terminal shows only the beginning.
     """
-    whole = study.design.report.short(cell["path"], {})
+    whole = study.design.report.cell_label(cell["path"], {})
     if not (section := cell.get("section")):
         return whole
     where = study.design.report.row({}, cell["path"])
