@@ -195,6 +195,22 @@ def test_a_workflow_is_one_line_and_everything_else_is_in_the_log(results, capfd
     assert "rule measure" not in log and "Finished jobid" not in log
 
 
+def test_workflows_that_take_turns_say_so_once_above_the_line_and_then_in_it(results, capfd):
+    shown, events = begun(results)
+    started(events, 1, "measure", "a.log", study="s", run="a/1")
+    waits = "plimsoll: another workflow is measuring on this machine (root, process {}); waiting for it."
+    for number in (7, 8):
+        os.write(2, f"{waits.format(number)}\n".encode())
+        shown._look()
+        assert shown.now().phase == "waiting"
+        os.write(2, f"[{number}/9] valid\n".encode())
+        shown._look()
+        assert shown.now().phase == "measuring"
+    events.close()
+    assert [line for line in capfd.readouterr().err.splitlines() if "waiting" in line] == [waits.format(7)]
+    assert waits.format(8) in (results / "logs/workflow.log").read_text()
+
+
 def test_after_the_end_the_streams_are_those_of_before(results, capfd):
     _, events = begun(results)
     os.write(1, b"to the log\n")

@@ -22,6 +22,8 @@ RESULTS = Path("results")
 EVERY_SECONDS = 1.0
 # Beginnings of lines that people should read. All others are for the log.
 OURS = "plimsoll: "
+# End of such a line if a job waits for another workflow. Two workflows that take turns say so before each run.
+WAITS = "; waiting for it."
 # A job's log is complete this long after the job (s), because another process writes it.
 COMPLETE_SECONDS = 0.5
 # Bytes at the end of a job's log in which its last line is looked for.
@@ -36,6 +38,7 @@ class Display:
         self.begun = self.failed = False
         self.screen, self.jobs, self.runs, self.later = Screen(), Jobs(), Runs(), call.Later()
         self._failures: list[tuple[float, Job]] = []
+        self._waits = self._has_waited = False
         self.lock, self._ended = threading.RLock(), threading.Event()
 
     def begin(self) -> None:
@@ -147,17 +150,19 @@ class Display:
 
     def _take(self, lines: Sequence[str]) -> None:
         for each in lines:
-            if each.startswith(OURS):
+            self._waits = each.endswith(WAITS)
+            if each.startswith(OURS) and not (self._waits and self._has_waited):
                 self.say(each, PROBLEM)
             else:
                 self.screen.keep(each)
+            self._has_waited |= self._waits
 
     def now(self) -> line.Now:
         """Return what is going on."""
         job = self.jobs.current
         known = self.runs.all or self.jobs.all
         return line.Now(
-            phase=words.phase(job.rule) if job else words.PREPARING,
+            phase=words.WAITING if self._waits else words.phase(job.rule) if job else words.PREPARING,
             what=self._what(job) if job else "",
             done=self.call["done"] + self.runs.done + self.jobs.done,
             all=self.call["done"] + self.runs.all + self.jobs.all + self.later.steps if known else 0,

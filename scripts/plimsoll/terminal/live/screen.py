@@ -24,6 +24,7 @@ BEFORE = "workflow.before.log"
 EVERY_SECONDS, FIRST_SECONDS = 60.0, 10.0
 # Columns at the right edge that stay free for the ^C that a terminal prints.
 FREE = 3
+WIDE = 500
 STREAMS = (1, 2)
 ERASE = b"\r\x1b[2K"
 
@@ -98,8 +99,8 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """Columns of the line."""
-        return self._console.width - FREE
+        """Columns of the line. A file takes all of it."""
+        return self._console.width - FREE if self.is_live else WIDE
 
     def aloud(self, text: bytes) -> None:
         """Write a text in place of the line, at once and without a lock: a signal handler calls this."""

@@ -9,7 +9,7 @@ from plimsoll.interchange import Cell
 MEASURE, BUNDLE = "measure", "bundle"
 # Rules whose jobs are no steps: runs are counted in place of the first one's, and the others do nothing.
 UNCOUNTED = (MEASURE, BUNDLE, "all", "measurements", "plan")
-MEASURING, PREPARING, WRITING = "measuring", "preparing", "writing"
+MEASURING, PREPARING, WRITING, WAITING = "measuring", "preparing", "writing", "waiting"
 
 
 class Stage(NamedTuple):
