@@ -34,7 +34,10 @@ def test_what_comes_back_in_time_is_waited_for_and_repaired_once(monkeypatch, ca
     engine = Means(away=3)
     means.restore(Outage("the engine does not answer", "start it"), engine.examine, engine.repair)
     assert engine.looks == 4 and engine.repaired == ["the engine does not answer"]
-    assert capsys.readouterr().err.count("the engine does not answer. Trying to repair it") == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "plimsoll: the engine does not answer. No run is lost. Trying to repair it for up to 5 s.",
+        "plimsoll: it works again, and measuring goes on.",
+    ]
 
 
 @pytest.mark.alone
