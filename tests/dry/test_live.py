@@ -122,7 +122,7 @@ class Terminal:
     def read(self, until: bytes = b"", seconds: float = 60) -> None:
         """Read until a text was printed, or to the end."""
         end = time.monotonic() + seconds
-        # Linux raises an error when nobody has the other end.
+        # Linux raises an error when the other end is closed.
         with contextlib.suppress(OSError):
             while (read := os.read(self._ours, 65536)) and time.monotonic() < end:
                 self.printed += read
