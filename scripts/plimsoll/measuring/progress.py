@@ -153,8 +153,8 @@ def remaining(queue: list[str], done: list[list], planned: Mapping[str, float] |
 
     Each row of `done` begins with a run, its seconds and the moment of its end. A run is expected to last as long as
     its cell's runs did on average. A cell without such runs is expected to take what was `planned` for it (s, by cell),
-    scaled as the measured cells differ from their plan. Without a plan it is the mean of all runs. The mean pause so far between
-    two runs is added.
+    scaled as the measured cells differ from their plan. Without a plan it is the mean of all runs. The mean pause so far
+    between two runs is added.
     """
     planned, finished = planned or {}, {row[0] for row in done}
     cells = [run.rpartition("/")[0] for run in queue if run not in finished]
