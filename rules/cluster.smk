@@ -92,7 +92,7 @@ rule compare_pair:
         code=lambda wildcards: code.digest("_compare", tuple(sorted(designs.known()))),
         folder="hosts/compare/{one}--{other}",
     shell:
-        "status=0; python -m plimsoll compare hosts/{wildcards.one:q}/results hosts/{wildcards.other:q}/results --force --out {params.folder:q}"
+        "status=0; python -m plimsoll.cli compare hosts/{wildcards.one:q}/results hosts/{wildcards.other:q}/results --force --out {params.folder:q} --directory ."
         " >{output} 2>&1 || status=$?; [ $status -eq 2 ] || [ -e {params.folder:q}/compare.html ]"
 
 

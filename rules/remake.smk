@@ -2,7 +2,7 @@
 
 No rule measures, and nothing of this machine is examined.
 
-`make reproduce FROM=...` unpacks the archive and calls this (scripts/plimsoll/remake.py). The folder is given as --directory.
+`plimsoll remake` unpacks the archive and calls this (scripts/plimsoll/remake.py). The folder is given as --directory.
 """
 
 import os

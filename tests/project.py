@@ -68,10 +68,10 @@ class Project:
         )
 
     def precise(self, width: float, maximum: int, *settings: str) -> subprocess.CompletedProcess:
-        """Run the first command of `make precise`."""
-        command = [sys.executable, "-m", "plimsoll", "precise", "--study", "liu2020", "--width", str(width)]
+        """Run `plimsoll precise`."""
+        command = [sys.executable, "-m", "plimsoll.cli", "precise", "liu2020", "--no-set-up", "--width", str(width)]
         return subprocess.run(
-            [*command, "--maximum", str(maximum), *settings],
+            [*command, "--maximum", str(maximum), *(word for setting in settings for word in ("--config", setting))],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,

@@ -24,12 +24,10 @@ from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
-from plimsoll.planning import amounts, forecasts, repetitions
+from plimsoll.planning import forecasts, repetitions
 from plimsoll.planning.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
-# Value of HOURS if the user gives no time: each design has its own.
-USUAL = "usual"
 # Stages in which a killed workflow can be.
 UNFINISHED = ("first", "second")
 # Blocks of everything in a first stage, with the largest share of the time that they may take. Beyond that share, time
@@ -147,11 +145,6 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
     print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
 
 
-def hours_of(text: str) -> float | None:
-    """Parse a time in hours; None for USUAL. Raise PlimsollError for a text that is no time."""
-    return None if text == USUAL else amounts.positive(text, f"HOURS={text}", "HOURS", "give hours, such as 1 or 0.15")
-
-
 def judge(folder: Path, study: Study) -> Judged:
     """Judge a study by its results in a folder."""
     plan = planned.read(folder / "plan.json")
@@ -219,7 +212,7 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
     if not any(begun.values()):
         usual, fewest = costs.of(plan), min(FIRST_BLOCKS)
         raise PlimsollError(
-            f"HOURS={seconds / 3600:g} is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
+            f"{seconds / 3600:g} h is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
             f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
         )
     return begun

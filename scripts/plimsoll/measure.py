@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import designs, environments
+from plimsoll import designs, environments, spelling
 from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
@@ -141,7 +141,10 @@ def _system(run: Run) -> str:
     try:
         return system.identity(run.study_folder, environment)
     except Unavailable as problem:
-        repair(run, Outage(f"{environment.label} does not answer ({problem})", "install it again (make setup does)"))
+        repair(
+            run,
+            Outage(f"{environment.label} does not answer ({problem})", f"install it again ({spelling.command('setup')} does)"),
+        )
         return system.identity(run.study_folder, environment)
 
 
@@ -339,7 +342,7 @@ def _give_up_failing(run: Run) -> None:
         stop.restart(run.study_folder)
         raise PlimsollError(
             f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. "
-            f"To try them again, start again; to leave the runtime out: make without RUNTIMES={group.runtime}."
+            f"To try them again, start again; to leave the runtime out: {spelling.command('drop', group.runtime)}."
         )
 
 

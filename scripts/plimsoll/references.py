@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from plimsoll import spelling
 from plimsoll.archives import gathering, layout, packing
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
@@ -56,7 +57,9 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
         path for path in (*(own / table for table in TABLES), own / "claims.json", own / "report.html") if not path.is_file()
     ]
     if lacking:
-        raise PlimsollError(f"{lacking[0]} is not there: make reproduce STUDIES={study['id']} makes it. Let it finish first.")
+        raise PlimsollError(
+            f"{lacking[0]} is not there: {spelling.command('reproduce', study['id'])} makes it. Let it finish first."
+        )
     (new / "figures").mkdir(parents=True)
     archive = new / layout.reference(study["id"])
     packing.pack(gathering.measured({study["id"]: study}, results), results, archive, drawn=False, say=say)

@@ -19,7 +19,7 @@ from plimsoll.archives import code, places, reading
 from plimsoll.archives.layout import MANIFEST
 from plimsoll.archives.reading import Archive
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, first_of
+from plimsoll.errors import Incomplete, PlimsollError, first_of
 from plimsoll.terminal import interruption, starting
 
 # Folder below the results of this machine.
@@ -89,7 +89,7 @@ def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> N
     elif not noted.is_file() or hashlib.sha256(noted.read_bytes()).hexdigest() != archive.identity:
         raise PlimsollError(f"{folder} was made from another archive than {source}: {remedy}, or give the file another name.")
     elif changed := reading.changed(archive, folder, replaced):
-        raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (CLAIMS=... judges by your own claims).")
+        raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (--claims judges by your own claims).")
 
 
 def _put(path: Path, target: Path) -> None:
@@ -110,7 +110,7 @@ def _snakemake(folder: Path, source: Path) -> None:
     command = starting.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
     if interruption.run(command, paths.environment()):
         where = folder / "results/*/logs/"
-        raise PlimsollError(f"Not everything could be made from {source}: the reason is above, and in {where}.")
+        raise Incomplete(f"Not everything could be made from {source}: the reason is above, and in {where}.")
 
 
 def _findings(folder: Path, names: list[str]) -> None:

@@ -11,5 +11,5 @@ for step in python environments; do bash "$steps/$step.sh"; done
 # An engine that can build is installed by now if possible. Images from a file are not built.
 if [ -z "${IMAGE:-}" ]; then
     needed=$(PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$steps/packages.py" images)
-    need_packages "Building images (make reproduce IMAGE=plimsoll-images.tar.gz takes them from a file instead)" $needed
+    need_packages "Building images (./plimsoll reproduce --image plimsoll-images.tar.gz takes them from a file instead)" $needed
 fi

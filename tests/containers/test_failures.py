@@ -121,7 +121,7 @@ def test_apptainer_that_is_gone_for_good_is_no_measurement_and_the_next_start_go
     parameters = {**workspace.plan["cells"][path]["parameters"], "order": 4800}
     going = in_the_run("hpcc", go)
     try:
-        with pytest.raises(Outage, match=r"Apptainer does not answer \(.*install it again \(make setup does\)"):
+        with pytest.raises(Outage, match=r"Apptainer does not answer \(.*install it again \(\./plimsoll setup does\)"):
             workspace.run(path, parameters=parameters)
     finally:
         going.join()

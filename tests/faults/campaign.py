@@ -189,9 +189,9 @@ class Campaign:
         words = ("-m", "plimsoll", "clean-up")
         folder = known.project.folder
         done = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
-        if self._end(done, MORE_SECONDS, result, "make clean-up") == 0:
+        if self._end(done, MORE_SECONDS, result, "clean-up") == 0:
             stays = leftovers.left(self.machine, folder, everything)
-            result.problems += [f"make clean-up leaves {what}" for what in stays]
+            result.problems += [f"clean-up leaves {what}" for what in stays]
             known.left |= Counter(stays)
             return
         self.machine.remove()

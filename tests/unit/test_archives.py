@@ -174,7 +174,7 @@ def test_planned_runs_that_have_no_record_are_told_and_excused(results, tmp_path
 
 def test_where_nothing_was_measured_there_is_nothing_to_archive(tmp_path):
     study = {STUDY: built(STUDY)}
-    with pytest.raises(PlimsollError, match=f"^Nothing was measured of {STUDY} yet: make reproduce STUDIES={STUDY} does.$"):
+    with pytest.raises(PlimsollError, match=f"^Nothing was measured of {STUDY} yet: ./plimsoll reproduce {STUDY} does.$"):
         gathering.measured(study, tmp_path)
     (tmp_path / STUDY / "runs/a").mkdir(parents=True)
     (tmp_path / STUDY / "runs/a/1.json").write_text("{}")
@@ -195,7 +195,9 @@ def test_records_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
     cell = plan["order"][40][0]
     plan["cells"][cell]["fingerprint"] = "another"
     path.write_text(json.dumps(plan))
-    with pytest.raises(PlimsollError, match=f"{cell}/1.json was measured with other parameters than .*: let make reproduce "):
+    with pytest.raises(
+        PlimsollError, match=f"{cell}/1.json was measured with other parameters than .*: let ./plimsoll reproduce "
+    ):
         pack(own, tmp_path / "new.zip")
     assert not (tmp_path / "new.zip").exists()
 
@@ -207,7 +209,7 @@ def test_tables_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
     table.to_csv(own / STUDY / "runs.csv", index=False)
     assert pack(own, tmp_path / "new.zip")
     table.iloc[1:].to_csv(own / STUDY / "runs.csv", index=False)
-    with pytest.raises(PlimsollError, match="runs.csv has other runs than .*/plan.json: let make reproduce STUDIES="):
+    with pytest.raises(PlimsollError, match="runs.csv has other runs than .*/plan.json: let ./plimsoll reproduce "):
         pack(own, tmp_path / "newer.zip")
 
 
@@ -335,7 +337,7 @@ def with_order(order):
 
 
 BAD = [
-    (without(layout.MANIFEST), "it has no archive.json, so `make archive` has not made it"),
+    (without(layout.MANIFEST), "it has no archive.json, so `./plimsoll archive` has not made it"),
     (changed(layout.MANIFEST, b"{"), "its archive.json is no JSON"),
     (changed(layout.MANIFEST, b"[]"), "its archive.json has no keys"),
     (changed(layout.MANIFEST, b"{}"), "it does not say in which format it is"),

@@ -12,7 +12,7 @@ from plimsoll import hours, rounds
 from plimsoll.claims import costs, needs
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
-from plimsoll.planning import forecasts, planner, repetitions
+from plimsoll.planning import amounts, forecasts, planner, repetitions
 from plimsoll.planning.allocation import IN_PART, Costs, Need
 from plimsoll.planning.repetitions import Asked
 
@@ -59,10 +59,10 @@ def judged(study, plan_of):
 
 
 def test_a_time_that_is_none_is_refused():
-    assert hours.hours_of("0.15") == 0.15
+    assert amounts.hours("0.15") == 0.15
     for text, said in (("soon", "is not a number"), ("0", "above 0"), ("inf", "finite")):
         with pytest.raises(PlimsollError, match=said):
-            hours.hours_of(text)
+            amounts.hours(text)
 
 
 def test_where_nobody_gives_a_time_each_design_has_its_own(monkeypatch):
@@ -142,7 +142,7 @@ def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
 def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, plan_of, tmp_path):
     plan = plan_of(study)
     assert hours.first_stage(study, plan, 3.6) == {}
-    too_short = r"HOURS=0.001 is too short for any ratio or claim .*: 3 blocks of everything take some 0\.\d hours"
+    too_short = r"0.001 h is too short for any ratio or claim .*: 3 blocks of everything take some 0\.\d hours"
     with pytest.raises(PlimsollError, match=too_short):
         hours._begun(study, plan, 3.6, tmp_path)
 

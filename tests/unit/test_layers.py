@@ -12,7 +12,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # From the lowest layer to the highest. A room (a package or module of plimsoll) imports from layers earlier in this
 # list. Rooms of one layer do not import each other.
 LAYERS = (
-    ("errors", "interchange", "paths"),
+    ("errors", "interchange", "paths", "spelling"),
     ("registry", "documents", "code"),
     ("design",),
     ("config", "host"),
@@ -33,6 +33,7 @@ LAYERS = (
     ("hours", "given", "references", "remake"),
     ("measure",),
     ("probing",),
+    ("tasks",),
     ("__main__", "cli"),
 )
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}

@@ -1,14 +1,17 @@
 """Numbers and sentences for readers, and the content of single parts of the pages."""
 
+import inspect
 import re
 
 import pandas as pd
 import pytest
+from plimsoll.cli.precise import precise
+from plimsoll.config import configuration
 from plimsoll.measuring import record
 from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
 from plimsoll.planning import precision
 
-from tests.conftest import PROJECT, recorded, tried
+from tests.conftest import recorded, tried
 
 NAN = float("nan")
 
@@ -143,16 +146,17 @@ def test_a_decided_claim_says_nothing_of_the_kind():
     assert wording.undecided(open_claim(12, verdict="reproduced"), [open_row()]) == []
 
 
-def test_the_command_is_one_that_the_makefile_has():
+def test_the_command_is_one_that_can_be_typed():
     made = wording.command(open_claim(12))
-    assert made == "make precise STUDIES=liu2020 MAXIMUM=12"
+    assert made == "./plimsoll precise liu2020 --maximum 12"
     finer = open_claim(12)
     finer["decide"] |= {"width": 0.04, "profile": "paper"}
-    assert wording.command(finer) == "make precise STUDIES=liu2020 PROFILE=paper WIDTH=0.04 MAXIMUM=12"
+    assert wording.command(finer) == "./plimsoll precise liu2020 --profile paper --width 0.04 --maximum 12"
     assert wording.command(open_claim(400, "too many")) == ""
-    makefile = (PROJECT / "Makefile").read_text()
-    assert f"\nMAXIMUM ?= {precision.MAXIMUM}\n" in makefile and f"\nWIDTH ?= {precision.WIDTH}\n" in makefile
-    assert f"\nPROFILE ?= {wording.USUAL_PROFILE}\n" in makefile and "\nSTUDIES ?=\n" in makefile and "\nprecise:" in makefile
+    # What the command leaves out is the default.
+    defaults = inspect.signature(precise).parameters
+    assert (defaults["maximum"].default, defaults["width"].default) == (str(precision.MAXIMUM), str(precision.WIDTH))
+    assert configuration.read([])["profile"] == wording.USUAL_PROFILE
 
 
 @pytest.mark.parametrize(

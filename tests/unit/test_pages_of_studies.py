@@ -348,7 +348,7 @@ def test_what_cannot_be_shown_of_another_study_is_told_with_the_command_that_jud
     assert set(table.loc[table["study"] == first, "verdict"]) == {"study not available"}
     assert len(set(table.loc[table["study"] == last, "verdict"])) > 1
     said = (several / "claims.html").read_text()
-    command = f"make reproduce STUDIES={first}"
+    command = f"./plimsoll reproduce {first}"
     assert (command in said) == (spoil is not not_measured)
 
 

@@ -108,7 +108,7 @@ OTHER = f"plimsoll/hpcc:{'0' * 16}"
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda found: found[1:], "is no file that `make image` made"),
+        (lambda found: found[1:], "is no file that `./plimsoll image` made"),
         (lambda found: found[:-1], "is not where it should be"),
         (lambda found: [*found, ("../../evil", b"x")], "holds more than it says"),
         (lambda found: [found[0], ("/etc/passwd", found[1][1]), *found[2:]], "is not where it should be"),

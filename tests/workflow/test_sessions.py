@@ -16,7 +16,7 @@ def test_another_session_has_a_fresh_engine_and_image_and_both_are_in_the_report
     report = study.project.folder / "results/liu2020/report.html"
     first = study.make("results/liu2020/report.html")
     assert first.returncode == 0, first.stdout
-    assert "All of it is of one session" in report.read_text() and "make session" in report.read_text()
+    assert "All of it is of one session" in report.read_text() and "./plimsoll session" in report.read_text()
     engine = study.host.run("pgrep", "-x", "dockerd")
     before = {path: (study.project.folder / path).read_text() for path in study.project.files(RUNS)}
     image = (study.project.folder / "results/images/hpcc.json").read_text()

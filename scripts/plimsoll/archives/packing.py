@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import documents
+from plimsoll import documents, spelling
 from plimsoll.archives import code, crate, gathering, pictures, records, writing
 from plimsoll.archives.formats import FORMAT
 from plimsoll.archives.gathering import Measured, Member
@@ -109,8 +109,8 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
         table, page = verdict_page.made(files, newest.__getitem__)
     except verdict_page.UNFIT as problem:
         raise PlimsollError(
-            f"The verdicts in {results} are of another version of Plimsoll, or damaged ({problem!r}): make reproduce "
-            f"STUDIES={','.join(newest)} makes them again."
+            f"The verdicts in {results} are of another version of Plimsoll, or damaged ({problem!r}): "
+            f"{spelling.command('reproduce', *newest)} makes them again."
         ) from problem
     made = {"results/claims.html": page, "results/claims.csv": table.to_csv(index=False)}
     return {name: Member(text.encode(), MADE) for name, text in made.items()}

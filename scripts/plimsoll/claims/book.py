@@ -3,11 +3,10 @@
 import hashlib
 import json
 from copy import deepcopy
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 
@@ -192,8 +191,7 @@ def _check_metrics(study: str, claim: dict, metrics: list[str], also: dict[str, 
     for key, name, known in named:
         if name in known:
             continue
-        near = get_close_matches(name, known, 1)
         raise PlimsollError(
             f"config/claims/{study}.yaml: {claim['id']}: {key}: {shown(name)} is neither a metric of the study nor one of the "
-            f"file's words{f' (is it {near[0]}?)' if near else ''}."
+            f"file's words{spelling.hint(name, known)}."
         )

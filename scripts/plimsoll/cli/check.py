@@ -5,11 +5,15 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.cli import names
+
 
 def check(
     studies: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[STUDY]...", help="Studies. Without one: all measured here.", show_default=False),
+        typer.Argument(
+            metavar="STUDY", help="Studies. Without one: all measured here.", show_default=False, autocompletion=names.studies
+        ),
     ] = None,
     reference: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder or archive to check against. Without it: results/reference.")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from plimsoll import interchange
+from plimsoll import interchange, spelling
 from plimsoll.analysis import collect
 from plimsoll.claims import findings
 from plimsoll.config.studies import Study
@@ -40,7 +40,7 @@ def opened(path: Path) -> Path:
         return path
     raise PlimsollError(
         f"{path}: there is no such folder or archive. A and B are folders with {OBSERVATIONS} in them, or one level below, or "
-        "files that `make archive` has written."
+        f"files that `{spelling.command('archive')}` has written."
     )
 
 

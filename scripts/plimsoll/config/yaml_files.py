@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.errors import PlimsollError, shown
 
 SCHEMAS = paths.PROJECT / "config/schemas"
@@ -211,8 +211,9 @@ def _depth(error) -> tuple:
 def _sentence(error) -> str:
     if error.validator == "additionalProperties":
         known = ", ".join(sorted(error.schema.get("properties", {})))
-        unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
-        return f"unknown key {', '.join(map(repr, unknown))}; known keys are {known}"
+        keys = error.schema.get("properties", {})
+        unknown = [f"{key!r}{spelling.hint(key, keys)}" for key in sorted(set(error.instance) - set(keys))]
+        return f"unknown key {', '.join(unknown)}; known keys are {known}"
     if error.validator == "type":
         wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         return f"{error.instance!r} is not {' or '.join(TYPES[name] for name in wanted)}"

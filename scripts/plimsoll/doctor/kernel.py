@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from plimsoll import spelling
 from plimsoll.doctor.finding import FINE, NOTE, WARNS, Finding
 from plimsoll.doctor.seen import Seen
 from plimsoll.host import quieted
@@ -61,7 +62,9 @@ def counters(seen: Seen) -> Finding:
     events = seen.host["events"]
     if not events:
         means = "Claims about cache misses, remote memory and context switches are not testable here."
-        return Finding("perf", "not installed", NOTE, means, "make setup (installs it where the distribution has it)")
+        return Finding(
+            "perf", "not installed", NOTE, means, f"{spelling.command('setup')} (installs it where the distribution has it)"
+        )
     missing = [name.replace("_", " ") for name, event in events.items() if event is None]
     if not missing:
         return Finding("perf", "all counters", FINE, "Claims about counters can be tested.")

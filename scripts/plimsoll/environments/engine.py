@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from plimsoll import spelling
 from plimsoll.environments import mounts
 from plimsoll.environments.base import (
     HOST,
@@ -64,7 +65,7 @@ class Engine(Environment):
     # Whether a container may have no cgroup that counts it. Otherwise a container without a cgroup does not run on
     # this host.
     uncountable = False
-    remedy, called = "install it again (make setup does)", ""
+    remedy, called = f"install it again ({spelling.command('setup')} does)", ""
     command: tuple[str, ...]
     network: Network
     options: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
@@ -319,9 +320,9 @@ def command(claim: dict) -> str:
     decide = claim.get("decide")
     if not decide or decide["undecidable"]:
         return ""
-    profile = "" if decide["profile"] == USUAL_PROFILE else f" PROFILE={decide['profile']}"
-    width = "" if decide["width"] == precision.WIDTH else f" WIDTH={decide['width']:g}"
-    return f"make precise STUDIES={claim['study']}{profile}{width} MAXIMUM={decide['repetitions']}"
+    profile = None if decide["profile"] == USUAL_PROFILE else decide["profile"]
+    width = None if decide["width"] == precision.WIDTH else f"{decide['width']:g}"
+    return spelling.command("precise", claim["study"], profile=profile, width=width, maximum=decide["repetitions"])
 
 
 def _numbers(values: list[int]) -> str:

@@ -62,7 +62,7 @@ def plans(
 ) -> dict[str, Plan]:
     """Return the plan of each study on a host, by name.
 
-    A plan has the repetitions that earlier rounds of `make precise` or stages of HOURS requested, and the problem sizes
+    A plan has the repetitions that earlier rounds of `plimsoll precise` or stages of a time requested, and the problem sizes
     that were decided before. `unavailable` gives the reasons for unavailable runtimes; `results` has a folder for each
     study.
     """

@@ -1,4 +1,4 @@
-"""Repetitions of some cells that differ from the profile's, as requested by rounds of `make precise` or stages of `HOURS`."""
+"""Repetitions of some cells that differ from the profile's, as rounds of `plimsoll precise` or stages of a time request."""
 
 from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
