@@ -1,4 +1,4 @@
-"""What the project's Markdown holds: commands, blocks of code, links, paths and sentences."""
+"""What the project's Markdown holds: commands, blocks of code, links and paths."""
 
 import functools
 import re
@@ -128,12 +128,3 @@ def _commands(line: str) -> Iterator[tuple[str, ...]]:
             if words[place].endswith("python") and words[place + 1] == "-m":
                 yield "python", *words[place + 2 :]
         words = []
-
-
-def sentences(page: Path) -> Iterator[str]:
-    """Yield the sentences of a page outside of tables and code. What stands in backticks counts as one word."""
-    text = re.sub(r"^<!--.*?-->", "", prose(page), flags=re.DOTALL)
-    lines = [line for line in text.splitlines() if not re.match(r" *(\||#|!\[|    )", line)]
-    plain = LINK.sub("link", INLINE.sub("code", "\n".join(lines)))
-    for paragraph in re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.) )", plain):
-        yield from filter(None, re.split(r"(?<=[.!?:])[*_]*\s+(?=[\"*A-Zc])", " ".join(paragraph.split())))

@@ -519,7 +519,7 @@ def test_sizes_that_follow_from_another_machine_leave_the_claims(folders, tmp_pa
 def test_a_strict_comparison_needs_to_know_the_bits(folders, tmp_path, capsys):
     records_of(folders["a"], {"hpcc": "1" * 40})
     assert compare(folders, tmp_path, "--strict")[0] == 2
-    said = "Whether A and B ran the same bits is not known (--strict): there are no records of B; FORCE=1 (--force) compares"
+    said = "Whether A and B ran the same bits is not known (--strict): there are no records of B; --force compares"
     assert said in capsys.readouterr().err
     assert compare(folders, tmp_path, "--strict", "--force")[0] == 1
 
@@ -812,7 +812,7 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
         (("none", "b"), "none: there is no such folder or archive."),
         (("set.zip", "b"), "set.zip is damaged, or no archive: copy it again"),
         (("empty", "b"), "empty holds no results: neither it nor a folder in it has observations.csv"),
-        (("broken", "b"), "broken/observations.csv is no table of observations"),
+        (("broken", "b"), "broken/observations.csv is not a table of observations"),
         (("old", "b"), "old/observations.csv has no column instrument: an earlier version wrote it"),
         (("unknown", "unknown"), "unknown.yaml cannot be read"),
         (("b", "b", "--margin", "wide"), "The margin 'wide' is not a number"),

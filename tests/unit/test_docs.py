@@ -28,8 +28,8 @@ from tests.conftest import PROJECT
 # What stands for a word of the user's: STUDY, [FOLDER, A, ...].
 PLACEHOLDER = re.compile(r"[A-Z_\[\].<>=]+(=[A-Z]+)?|.*\.\.\..*|.*[\[\]<>].*")
 WRITTEN = ("README.md", "docs/tutorials", "docs/how-to")
-# Words of a sentence, and of the pages that people read whole.
-SENTENCE, README = 30, 800
+# Words of the pages that people read whole.
+README = 800
 HOW_TO = range(250, 950)
 
 COMMANDS = [command for page in markdown.pages() for command in markdown.commands(page)]
@@ -230,12 +230,7 @@ def test_every_page_is_in_the_contents():
     assert pages - listed == set()
 
 
-# Words
-
-
-@pytest.mark.parametrize("page", written(), ids=lambda page: page.name)
-def test_sentences_are_short(page):
-    assert [sentence for sentence in markdown.sentences(page) if len(sentence.split()) > SENTENCE] == []
+# Lengths
 
 
 def test_pages_are_short():
