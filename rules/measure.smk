@@ -68,5 +68,6 @@ rule complete:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+        code=code_of("_complete"),
     shell:
         "python -m plimsoll complete --study {wildcards.study} --runs {input} --output {output} 2> >(tee {log} >&2)"

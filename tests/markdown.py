@@ -1,4 +1,4 @@
-"""What the project's Markdown holds: commands, blocks of code, links, paths and sentences."""
+"""What the project's Markdown holds: commands, blocks of code, links and paths."""
 
 import functools
 import re
@@ -32,7 +32,10 @@ class Block(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command that a page shows, as words. `inline` says that it stands in a sentence and may lack its arguments."""
+    """A command that a page shows, as words. `inline` says that it stands in a sentence and may lack its arguments.
+
+    The first word of `python -m MODULE` is `python`, and the next is the module.
+    """
 
     page: Path
     words: tuple[str, ...]
@@ -106,7 +109,7 @@ def commands(page: Path) -> Iterator[Command]:
         if line.startswith(PROGRAMS):
             yield from (Command(page, words, False) for words in _commands(line))
     for text in inline(page):
-        if text.startswith(tuple(f"{name} " for name in PROGRAMS)):
+        if text.startswith(tuple(f"{name} " for name in (*PROGRAMS, ".venv/bin/python", "python"))):
             yield from (Command(page, words, True) for words in _commands(text))
 
 
@@ -119,15 +122,9 @@ def _commands(line: str) -> Iterator[tuple[str, ...]]:
         if not BETWEEN.fullmatch(word):
             words.append(word)
             continue
-        if words and words[0].removeprefix(".venv/bin/") in PROGRAMS:
-            yield words[0].removeprefix(".venv/bin/"), *words[1:]
+        if words and words[0] in PROGRAMS:
+            yield tuple(words)
+        for place in range(len(words) - 1):
+            if words[place].endswith("python") and words[place + 1] == "-m":
+                yield "python", *words[place + 2 :]
         words = []
-
-
-def sentences(page: Path) -> Iterator[str]:
-    """Yield the sentences of a page outside of tables and code. What stands in backticks counts as one word."""
-    text = re.sub(r"^<!--.*?-->", "", prose(page), flags=re.DOTALL)
-    lines = [line for line in text.splitlines() if not re.match(r" *(\||#|!\[|    )", line)]
-    plain = LINK.sub("link", INLINE.sub("code", "\n".join(lines)))
-    for paragraph in re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.) )", plain):
-        yield from filter(None, re.split(r"(?<=[.!?:])[*_]*\s+(?=[\"*A-Zc])", " ".join(paragraph.split())))

@@ -163,7 +163,7 @@ def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | Non
         return None
     observations, runs = _tables(folder, plan)
     if own and _measured(own) and _started(runs) & _started(_runs(own, plan)):
-        print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, and have no say.", flush=True)
+        print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, so they are not used.", flush=True)
         return None
     return of_tables(study, plan, observations, runs)
 

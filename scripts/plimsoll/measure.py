@@ -56,7 +56,10 @@ def measure(
     plan = planned.of_run(plan_path, cell_path, repetition)
     study_folder, cell = plan_path.parent, plan["cells"][cell_path]
     if fingerprint and cell["fingerprint"] != fingerprint:
-        raise PlimsollError(f"{plan_path} was made anew meanwhile, and {cell_path} is another cell in it: start again.")
+        raise PlimsollError(
+            f"{plan_path} was written again while this workflow ran, and {cell_path} is another cell in it. This run was not "
+            "measured. Start the workflow again."
+        )
     together = _together(plan, cell, repetition, study_folder)
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}
     targets = {**places, cell_path: target}
@@ -390,12 +393,12 @@ def repair(run: Run, problem: Outage) -> None:
         with lock.run(f"{os.getpid():x}", run.study_folder):
             _examine(run)
 
-    means.restore(problem, examine, lambda outage: _mend(run, outage))
+    means.restore(problem, examine, lambda outage: _repair(run, outage))
     lock.sweep(environments.known().values())
     system.note(run.study_folder, [one for one in _means(run) if isinstance(one, environments.Environment)])
 
 
-def _mend(run: Run, problem: Outage) -> None:
+def _repair(run: Run, problem: Outage) -> None:
     """Repair the resource behind an Outage as far as this process can: restore the image, or revive what the run needs."""
     if isinstance(problem, ImageGone):
         from plimsoll.images import restore

@@ -21,7 +21,7 @@ def tool_prefix() -> Path:
 
 
 # Image store of root.
-ROOT_S_IMAGES = Path("/var/cache/plimsoll/images")
+SYSTEM_IMAGE_STORE = Path("/var/cache/plimsoll/images")
 
 
 def image_store() -> Path:
@@ -29,7 +29,7 @@ def image_store() -> Path:
     if "PLIMSOLL_IMAGES" in os.environ:
         return Path(os.environ["PLIMSOLL_IMAGES"])
     if os.geteuid() == 0:
-        return ROOT_S_IMAGES
+        return SYSTEM_IMAGE_STORE
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "plimsoll/images"
 
 

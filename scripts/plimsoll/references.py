@@ -58,7 +58,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
     ]
     if lacking:
         raise PlimsollError(
-            f"{lacking[0]} is not there: {spelling.command('reproduce', study['id'])} makes it, and is to come to its end."
+            f"{lacking[0]} is not there: {spelling.command('reproduce', study['id'])} makes it. Let it finish first."
         )
     (new / "figures").mkdir(parents=True)
     archive = new / layout.reference(study["id"])

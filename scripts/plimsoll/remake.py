@@ -20,7 +20,7 @@ from plimsoll.archives.layout import MANIFEST
 from plimsoll.archives.reading import Archive
 from plimsoll.config import yaml_files
 from plimsoll.errors import Incomplete, PlimsollError, first_of
-from plimsoll.terminal import interruption
+from plimsoll.terminal import interruption, starting
 
 # Folder below the results of this machine.
 PLACE = "from"
@@ -106,10 +106,9 @@ def _put(path: Path, target: Path) -> None:
 
 def _snakemake(folder: Path, source: Path) -> None:
     """Run the workflow that measures nothing. Raise PlimsollError if it fails; its own messages are above."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "rules/remake.smk")]
-    command += ["--directory", str(folder), "--workflow-profile", str(paths.PROJECT / "profiles/remake")]
-    processors = len(os.sched_getaffinity(0))
-    if interruption.run([*command, "--cores", str(processors), "all"], paths.environment()):
+    words = ["--directory", str(folder), "--cores", str(len(os.sched_getaffinity(0))), "all"]
+    command = starting.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
+    if interruption.run(command, paths.environment()):
         where = folder / "results/*/logs/"
         raise Incomplete(f"Not everything could be made from {source}: the reason is above, and in {where}.")
 

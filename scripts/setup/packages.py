@@ -17,8 +17,7 @@ from plimsoll.images import builder
 
 
 def described(config: dict) -> list[dict]:
-    """The studies that are chosen, as their files have them. What is wrong with one is told by the workflow, which comes
-    next."""
+    """Return the chosen studies as their files have them. Faults in a file are left to the workflow, which comes next."""
     with contextlib.suppress(PlimsollError):
         chosen = studies.selected(os.environ.get("STUDIES") or config["studies"])
         return [yaml_files.read(studies.STUDIES / f"{name}.yaml")[0] for name in chosen]
@@ -34,7 +33,7 @@ def of_runtimes(wishes: dict[str, str]) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Print what is asked for."""
+    """Print the packages of the runtimes that the words name."""
     if words == ["all"]:
         return of_runtimes(dict.fromkeys(environments.known(), "optional"))
     config = configuration.read(shlex.split(os.environ.get("PLIMSOLL_SETTINGS", "")))

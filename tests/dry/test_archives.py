@@ -317,6 +317,8 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
             SMALL,
             "--directory",
             str(small.folder),
+            "--file",
+            str(small.folder / "host.zip"),
         ],
         cwd=tmp_path,
         env=small.environment,
@@ -324,7 +326,7 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    made = small.folder / f"plimsoll-{SMALL}.zip"
+    made = small.folder / "host.zip"
     assert done.stdout.startswith(f"{made} (") and list(tmp_path.iterdir()) == []
     small.archive(SMALL, "--file", "here.zip")
     assert made.read_bytes() == (small.folder / "here.zip").read_bytes()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 from plimsoll import cli, paths, tasks
+from plimsoll.archives import reading
 from plimsoll.cli import groups, names, show, steps
 from plimsoll.cli.statuses import Status
 from plimsoll.config import studies
@@ -292,6 +293,45 @@ def test_what_was_not_measured_is_shown_with_the_command_that_measures_it(capsys
     assert not told["drawn_here"] and told["command"] == "./plimsoll reproduce liu2020 --figure fig06"
     assert any(name.endswith("fig06.png") for name in told["files"])
     assert "this run was not measured here" in refused(capsys, "show", "liu2020/a/b/1", *where)
+
+
+@pytest.fixture(scope="module", params=["li2018-hadoop", "jha2018"])
+def measured(request, tmp_path_factory) -> tuple[str, Path]:
+    """Return a study, and a folder in which its reference measurements are results of this machine."""
+    name, folder = request.param, tmp_path_factory.mktemp("measured")
+    if not (archive := PROJECT / f"results/reference/{name}/reference-{name}.zip").is_file():
+        pytest.skip(f"{name} was taken out")
+    with reading.opened(archive) as there:
+        reading.unpack_whole(there, folder)
+    return name, folder
+
+
+def test_every_claim_is_shown_with_its_verdict_and_what_it_rests_on(measured, capsys):
+    name, folder = measured
+    results = json.loads((folder / f"results/{name}/together.json").read_text())
+    of_verdict = {result["verdict"]: result for result in results if result["comparisons"]}
+    for result in of_verdict.values():
+        assert cli.main(["show", result["id"], "--directory", str(folder)]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert " ".join(result["statement"].split()) in said and f"Verdict: {result['verdict']}" in said
+        assert "n = " in said and f"results/{name}/runs/" in said and f"claims.html#{result['id']}" in said
+        assert cli.main(["show", result["id"], "--json", "--directory", str(folder)]) == 0
+        told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+        assert told["verdict"] == told["reference"] == result["verdict"] and len(told["rows"]) == result["comparisons"]
+    # One that nothing was compared for has the reason.
+    for result in (result for result in results if not result["comparisons"]):
+        assert cli.main(["show", result["id"], "--directory", str(folder)]) == 0
+        assert f"Verdict: {result['verdict']}" in capsys.readouterr().out
+
+
+def test_a_run_is_shown_with_its_values_and_its_noise(measured, capsys):
+    name, folder = measured
+    for path in sorted((folder / f"results/{name}/runs").rglob("*.json"))[:3]:
+        assert cli.main(["show", str(path.relative_to(folder)), "--directory", str(folder)]) == 0
+        said, recorded = " ".join(capsys.readouterr().out.split()), json.loads(path.read_text())
+        assert f"repetition {recorded['repetition']}: {recorded['status']}" in said
+        assert f"profile {recorded['profile']}, attempt {recorded['attempts']}" in said and "% busy before it" in said
+        assert (said.count(": ") > 6) and recorded["raw"] in said
 
 
 # Completion

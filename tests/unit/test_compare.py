@@ -249,7 +249,7 @@ def test_cells_of_other_sizes_are_refused_or_left_out(folders, tmp_path, capsys)
     assert (
         said.count("plimsoll: ") == 1
         and "cells were measured with other sizes or in other places: " in said
-        and "FORCE=1" in said
+        and "--force" in said
     )
     suite = ET.parse(out / "compare.junit.xml").getroot().find("testsuite")
     assert suite.find("testcase/error").get("type") == "not comparable" and int(suite.get("failures")) == 0
@@ -283,7 +283,7 @@ def test_cells_that_one_set_lacks_are_left_out_and_count_where_it_is_strict(fold
     assert skipped.count("only in A") == number
     # The margin is so wide that nothing is undecided.
     assert compare(folders, tmp_path, "--strict", "--margin", "1000")[0] == 1
-    assert f"B lacks {number} cells of A (STRICT=1) (exit 1)" in " ".join(capsys.readouterr().out.split())
+    assert f"B lacks {number} cells of A (--strict) (exit 1)" in " ".join(capsys.readouterr().out.split())
     # In the other direction nothing of A is missing.
     status, _ = compare({"a": folders["b"], "b": folders["a"]}, tmp_path, "--strict", "--margin", "1000")
     assert status == 0 and "cells only in B." in capsys.readouterr().out
@@ -407,7 +407,7 @@ def test_other_libraries_are_a_note_unless_they_must_be_the_same(folders, tmp_pa
     assert named in (out / "compare.html").read_text() and f'"name": "{named}"' in (out / "compare.json").read_text()
     assert compare(folders, tmp_path, "--strict")[0] == 2
     told = capsys.readouterr()
-    assert f"A and B ran other bits (STRICT=1): {named} {said}; FORCE=1" in told.err
+    assert f"A and B ran other bits (--strict): {named} {said}; --force" in told.err
     # It is said only once.
     assert "ran other bits" not in told.out
 
@@ -424,10 +424,10 @@ def built_with(folder: Path, version: str, identifier: str = "sha256:1") -> None
     ("versions", "identifier", "status", "said"),
     [
         (("1.5.0-3", "1.5.0-3+b1"), "sha256:1", 0, "Other builds of 1 programs and libraries: hpcc."),
-        (("1.5.0", "1.6.0"), "sha256:1", 2, "A and B ran other benchmarks: HPCC is 1.5.0 in A and 1.6.0 in B; FORCE=1"),
+        (("1.5.0", "1.6.0"), "sha256:1", 2, "A and B ran other benchmarks: HPCC is 1.5.0 in A and 1.6.0 in B; --force"),
         # The description is of an image that was built later than the records.
         (("1.5.0", "1.5.0"), "sha256:2", 2, "A and B ran other builds of a benchmark: hpcc is 1111111111111111 in A and"),
-        ((), "", 2, "which versions these are is not known, as results/images/ of A or B is not there; FORCE=1"),
+        ((), "", 2, "which versions these are is not known, as results/images/ of A or B is not there; --force"),
     ],
 )
 def test_another_version_of_the_benchmark_is_refused_and_another_build_of_it_is_a_note(
@@ -519,7 +519,7 @@ def test_sizes_that_follow_from_another_machine_leave_the_claims(folders, tmp_pa
 def test_a_strict_comparison_needs_to_know_the_bits(folders, tmp_path, capsys):
     records_of(folders["a"], {"hpcc": "1" * 40})
     assert compare(folders, tmp_path, "--strict")[0] == 2
-    said = "Whether A and B ran the same bits is not known (STRICT=1): there are no records of B; FORCE=1 (--force) compares"
+    said = "Whether A and B ran the same bits is not known (--strict): there are no records of B; --force compares"
     assert said in capsys.readouterr().err
     assert compare(folders, tmp_path, "--strict", "--force")[0] == 1
 
@@ -652,7 +652,7 @@ def test_a_study_that_only_a_has_is_told_and_counts_where_it_is_strict(two, tmp_
     assert f"and B lacks all of {STUDY} (exit 0)" in " ".join(capsys.readouterr().out.split())
     # The bits of the other study are not known, so --force is needed. This margin leaves nothing undecided.
     assert compare(two, tmp_path, "--strict", "--force", "--margin", "100000")[0] == 1
-    assert f"and B lacks all of {STUDY} (STRICT=1) (exit 1)" in " ".join(capsys.readouterr().out.split())
+    assert f"and B lacks all of {STUDY} (--strict) (exit 1)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_every_study_of_the_reference_can_be_compared_with_itself():
@@ -812,7 +812,7 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
         (("none", "b"), "none: there is no such folder or archive."),
         (("set.zip", "b"), "set.zip is damaged, or no archive: copy it again"),
         (("empty", "b"), "empty holds no results: neither it nor a folder in it has observations.csv"),
-        (("broken", "b"), "broken/observations.csv is no table of observations"),
+        (("broken", "b"), "broken/observations.csv is not a table of observations"),
         (("old", "b"), "old/observations.csv has no column instrument: an earlier version wrote it"),
         (("unknown", "unknown"), "unknown.yaml cannot be read"),
         (("b", "b", "--margin", "wide"), "The margin 'wide' is not a number"),

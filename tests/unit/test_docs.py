@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+from plimsoll import __main__ as stages
 from plimsoll import cli
 from plimsoll.claims import book
 from plimsoll.cli import names, show
@@ -27,8 +28,8 @@ from tests.conftest import PROJECT
 # What stands for a word of the user's: STUDY, [FOLDER, A, ...].
 PLACEHOLDER = re.compile(r"[A-Z_\[\].<>=]+(=[A-Z]+)?|.*\.\.\..*|.*[\[\]<>].*")
 WRITTEN = ("README.md", "docs/tutorials", "docs/how-to")
-# Words of a sentence, and of the pages that people read whole.
-SENTENCE, README = 30, 800
+# Words of the pages that people read whole.
+README = 800
 HOW_TO = range(250, 950)
 
 COMMANDS = [command for page in markdown.pages() for command in markdown.commands(page)]
@@ -136,6 +137,19 @@ def test_a_command_of_snakemake_has_options_and_targets(command):
         configuration.read([word for word in given.config if not PLACEHOLDER.fullmatch(word)])
 
 
+@pytest.mark.parametrize("command", of("python"))
+def test_a_module_that_is_run_is_there(command):
+    module, *words = command.words[1:]
+    if module == "plimsoll" and not command.inline:
+        stages._parser().parse_args(words)
+    elif module == "pytest":
+        assert all((PROJECT / word).exists() for word in words if word.startswith("tests/"))
+    elif module == "tests.bench" and words:
+        known(words, re.findall(r'^    "(\w+)":', text_of("tests/bench/__main__.py"), re.MULTILINE))
+    else:
+        assert importlib.util.find_spec(module)
+
+
 # Code
 
 
@@ -216,12 +230,7 @@ def test_every_page_is_in_the_contents():
     assert pages - listed == set()
 
 
-# Words
-
-
-@pytest.mark.parametrize("page", written(), ids=lambda page: page.name)
-def test_sentences_are_short(page):
-    assert [sentence for sentence in markdown.sentences(page) if len(sentence.split()) > SENTENCE] == []
+# Lengths
 
 
 def test_pages_are_short():

@@ -1,18 +1,17 @@
 """A figure's data from plan and records, the files that a chart is made of, and the tables of the project's figures."""
 
-import ast
 import importlib
 import json
 
 import pandas as pd
 import pytest
-from plimsoll import designs, registry
+from plimsoll import code, designs, registry
 from plimsoll.config import studies
 from plimsoll.figures import data, sources
 
-from tests.conftest import REFERENCE
+from tests.conftest import PROJECT, REFERENCE
 
-PACKAGE = sources.PACKAGE / "plimsoll"
+PACKAGE = PROJECT / "scripts/plimsoll"
 DESIGNS = sorted(designs.known())
 
 
@@ -34,24 +33,9 @@ def test_the_workflow_reads_from_the_source_what_a_chart_says_of_itself(design):
 
 
 def test_an_edited_chart_concerns_its_own_figures_and_those_that_draw_with_it():
-    known = sources.charts(folder("splitting"))
-    concerned = {name for name, chart in known.items() if folder("splitting") / "affinity.py" in chart.files}
-    assert concerned == {"affinity", "events"}
-    assert all(PACKAGE / "figures/style.py" in chart.files for chart in known.values())
-
-
-def test_every_import_of_a_drawing_file_is_followed(tmp_path):
-    # Imports inside functions count too.
-    for design in DESIGNS:
-        for chart in sources.charts(folder(design)).values():
-            names = {
-                alias.name
-                for path in chart.files
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.ImportFrom) and node.module in ("plimsoll.figures", f"plimsoll.designs.{design}.charts")
-                for alias in node.names
-            }
-            assert names <= {path.stem for path in chart.files}
+    drawn = {name: code.sources("_figure", files=(chart.file,)) for name, chart in sources.charts(folder("splitting")).items()}
+    assert {name for name, files in drawn.items() if folder("splitting") / "affinity.py" in files} == {"affinity", "events"}
+    assert all(PACKAGE / "figures/style.py" in files for files in drawn.values())
 
 
 @pytest.mark.parametrize("study", studies.names(studies.STUDIES))

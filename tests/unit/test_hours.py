@@ -284,7 +284,7 @@ def test_what_was_kept_of_these_very_runs_is_no_reference_of_theirs(judged, stud
     own = tmp_path / study["id"]
     shutil.copytree(REFERENCE / study["id"], own, ignore=shutil.ignore_patterns("*.zip", "figures"))
     assert judged_reference(study, judged.plan, own) is None
-    assert "the reference measurements are of these very runs, and have no say" in capsys.readouterr().out
+    assert "the reference measurements are of these very runs, so they are not used" in capsys.readouterr().out
     runs = pd.read_csv(own / "runs.csv", dtype=str, keep_default_na=False)
     runs["started"] = (pd.to_numeric(runs["started"]) + 1e6).astype(str)
     runs.to_csv(own / "runs.csv", index=False)

@@ -13,7 +13,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # list. Rooms of one layer do not import each other.
 LAYERS = (
     ("errors", "interchange", "paths", "spelling"),
-    ("registry", "documents"),
+    ("registry", "documents", "code"),
     ("design",),
     ("config", "host"),
     ("workloads", "measuring"),

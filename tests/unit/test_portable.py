@@ -45,7 +45,7 @@ def file(image, tmp_path, monkeypatch) -> Path:
     portable.write([(NAME, image)], target, lambda text: None)
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "another"))
     # Images of root on this machine are ignored.
-    monkeypatch.setattr(paths, "ROOT_S_IMAGES", tmp_path / "root")
+    monkeypatch.setattr(paths, "SYSTEM_IMAGE_STORE", tmp_path / "root")
     return target
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from plimsoll.measuring import lock
 
 from tests.conftest import PROJECT
 from tests.unit.test_doctor import CPU, NOBODY, put
+
+NAME = pwd.getpwuid(NOBODY).pw_name
 
 # A process with the folders of a made-up machine. Its words are the tree, and what is evaluated.
 DRIVER = """
@@ -326,9 +329,9 @@ def test_another_user_s_quiet_machine_is_left_alone(root, capsys):
     os.chown(note, NOBODY, NOBODY)
     note.rename(note.with_name(f"{quieted.NOTE}.{NOBODY}"))
     put(root, BEFORE)
-    with pytest.raises(PlimsollError, match="nobody has made this machine quiet"):
+    with pytest.raises(PlimsollError, match=f"{NAME} has made this machine quiet"):
         quieting.during(["true"], root)
-    assert quieting.undo() == 1 and "nobody has changed settings" in capsys.readouterr().err
-    # A file in another user's name is nobody's note.
+    assert quieting.undo() == 1 and f"{NAME} has changed settings" in capsys.readouterr().err
+    # A file in another user's name is not a note.
     (root / "lock" / f"{quieted.NOTE}.{NOBODY}").rename(root / "lock" / f"{quieted.NOTE}.0")
     assert quieted.noted() is None

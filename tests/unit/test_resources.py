@@ -142,7 +142,7 @@ def test_a_record_that_was_written_survives_a_power_failure(disk):
     made = recorded(status="valid")
     path = disk.place / "runs/a/b/1.json"
     record.keep(path, made)
-    (disk.place / "runs/a/b/2.json").write_text("what nobody had written to the disk")
+    (disk.place / "runs/a/b/2.json").write_text("data that had not reached the disk")
     disk.cut()
     assert record.read(path) == made
     # This shows that the test can fail: what was only in memory is gone.

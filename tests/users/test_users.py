@@ -230,7 +230,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     other.communicate()
     assert done.returncode == 0, done.stderr
     # Root has built an image by the same recipe with Docker, and all users may read its content.
-    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.ROOT_S_IMAGES)):
+    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.SYSTEM_IMAGE_STORE)):
         assert re.search(r"images: plimsoll/hpcc:\w+ has (the same|other) build identifiers", done.stderr), done.stderr
     found = records(user)
     assert set(found) == {"bare E1", "podman-rootless E1", "podman-rootless E2"}
@@ -361,7 +361,7 @@ def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_
     # The message names the running program, and the users whose killed runs it may belong to. Other tests may have
     # killed measurements of root.
     whose = rf"a measurement of ([\w-]+, )*{with_docker.name}"
-    said = f"{whose} was killed, and what it left may be at work"
+    said = f"{whose} was killed, and its leftovers may be running"
     reason = json.loads((without_docker.project.folder / bare).read_text())["reason"]
     assert re.fullmatch(
         rf"the machine was not idle within \d+ s \(busiest: .*(iterate|stream), process \d+ of root.*; {said}\)", reason

@@ -54,9 +54,9 @@ def test_another_session_has_a_fresh_engine_and_image_and_both_are_in_the_report
 
 
 def test_an_engine_with_somebody_s_containers_is_not_started_again(study):
-    study.host.run("docker", "run", "--detach", "--name", "somebody", study.tag, "sleep", "600")
+    study.host.run("docker", "run", "--detach", "--name", "other", study.tag, "sleep", "600")
     engine = study.host.run("pgrep", "-x", "dockerd")
     begun: subprocess.CompletedProcess = study.run("-m", "plimsoll", "new-session", *SETTINGS)
     assert begun.returncode == 0, begun.stdout
-    assert "Docker engine: as it was, because it runs containers (somebody)" in begun.stdout
+    assert "Docker engine: as it was, because it runs containers (other)" in begun.stdout
     assert study.host.run("pgrep", "-x", "dockerd") == engine

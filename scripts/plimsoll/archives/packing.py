@@ -110,7 +110,7 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
     except verdict_page.UNFIT as problem:
         raise PlimsollError(
             f"The verdicts in {results} are of another version of Plimsoll, or damaged ({problem!r}): "
-            f"{spelling.command('reproduce', *newest)} makes them anew."
+            f"{spelling.command('reproduce', *newest)} makes them again."
         ) from problem
     made = {"results/claims.html": page, "results/claims.csv": table.to_csv(index=False)}
     return {name: Member(text.encode(), MADE) for name, text in made.items()}
@@ -136,7 +136,7 @@ def _described(
         image = planned.image(results / f"images/{one.study['image']}.json")
         ran[one.name] = crate.OfSession(one.study, packed[one.name].plan, image, packed[one.name].ran)
     named = {name: about for name, about in said.items() if not name.startswith(tuple(folders))}
-    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.ANEW))
+    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.AGAIN))
 
 
 def _manifest(

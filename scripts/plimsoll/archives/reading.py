@@ -78,7 +78,7 @@ def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
     Raise Refused if the manifest is missing or of another form.
     """
     if MANIFEST not in file.namelist():
-        raise Refused(f"it has no {MANIFEST}, so that it is none of those that `{spelling.command('archive')}` makes")
+        raise Refused(f"it has no {MANIFEST}, so `{spelling.command('archive')}` has not made it")
     if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
         raise Refused(f"its {MANIFEST} is too long")
     text = file.read(MANIFEST)
@@ -222,7 +222,7 @@ def _planned(path: Path, study: str) -> list[tuple[str, int]]:
     try:
         plan = documents.of(path, Plan)
     except documents.Misfit as problem:
-        raise Refused(f"its plan of {study} is none: {problem}") from problem
+        raise Refused(f"its plan of {study} is not a plan: {problem}") from problem
     runs = [(cell, repetition) for cell, repetition in plan["order"]]
     if plan["study"] != study or {cell for cell, _ in runs} - plan["cells"].keys():
         raise Refused(f"its plan of {study} is of another study, or names cells that it has not")

@@ -10,7 +10,7 @@ from plimsoll.planning.availability import TOO_SHORT
 
 NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
 TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
-NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is none"
+NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is another kind of comparison"
 # Smallest width to ask for: a narrower interval takes an impractical number of repetitions.
 NARROWEST = 0.01
 # Columns of a comparison that name cells: its sides, and what their losses are relative to.

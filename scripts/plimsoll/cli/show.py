@@ -56,9 +56,9 @@ def show(
         told = showing.run(study, cell, int(repetition))
     else:
         told = (showing.claim if found.kind == "claim" else showing.figure)(study, found.name)
-    screen.tell(
-        lambda width: jsons.dumps(told.facts, indent=1, default=str) if json else "\n".join(_wrapped(told.lines, width))
-    )
+    # JSON has no NaN: what is not known is null.
+    facts = jsons.loads(jsons.dumps(told.facts, default=str), parse_constant=lambda _: None)
+    screen.tell(lambda width: jsons.dumps(facts, indent=1) if json else "\n".join(_wrapped(told.lines, width)))
     return Status.DONE if told.there else Status.INCOMPLETE
 
 

@@ -50,7 +50,7 @@ def _verdict(result: dict, rows: list[dict]) -> list[str]:
     from plimsoll.pages import wording
 
     if not rows:
-        return [f"Verdict: {findings.verdict_of(result)}: {result['reason']}." if result["reason"] else result["verdict"]]
+        return [f"Verdict: {findings.verdict_of(result)}{': ' if result['reason'] else ''}{result['reason']}."]
     told = [wording.effects(result, rows), wording.on_the_whole(result), wording.bound(result), wording.size(result)]
     told += [wording.arranged(result), wording.fragile(result), *wording.undecided(result, rows), wording.command(result)]
     return [f"Verdict: {findings.verdict_of(result)} ({wording.rests_on(result, rows)}).", *filter(None, told)]
@@ -61,7 +61,7 @@ def _compared(study: Study, result: dict, rows: list[dict]) -> list[str]:
     from plimsoll.pages.formats import missing
     from plimsoll.terminal import closing
 
-    short = closing.naming(study.design.report.short, study["metrics"])
+    short = closing.naming(study.design.report.cell_label, study["metrics"])
     lines = []
     for row in rows[:COMPARED]:
         metrics = row["metric"], row["metric"] if missing(row["metric_b"]) else row["metric_b"]

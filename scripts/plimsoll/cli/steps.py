@@ -3,7 +3,6 @@
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,11 +25,12 @@ def set_up(settings: Sequence[str] = (), image: Path | None = None) -> None:
 
 def workflow(targets: Sequence[str], settings: Sequence[str]) -> int:
     """Run the workflow in the working directory, and return its exit status. Its own messages say what failed."""
-    from plimsoll.terminal import interruption
+    from plimsoll.terminal import interruption, starting
 
     begin()
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
-    return interruption.run([*command, "--config", *settings] if settings else command, paths.environment())
+    words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
+    command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    return interruption.run(command, paths.environment())
 
 
 def begin() -> None:

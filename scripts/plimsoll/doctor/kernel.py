@@ -69,7 +69,7 @@ def counters(seen: Seen) -> Finding:
     if not missing:
         return Finding("perf", "all counters", FINE, "Claims about counters can be tested.")
     paranoid = seen.host["perf_event_paranoid"]
-    # Root may count whatever the processor, or the hypervisor, lets anybody count.
+    # Root may count all that the processor, or the hypervisor, can count.
     remedy = "" if seen.host["root"] else "sudo sysctl kernel.perf_event_paranoid=-1"
     means = "Claims about these counters are not testable here."
     return Finding("perf", f"no {', '.join(missing)} (perf_event_paranoid {paranoid})", NOTE, means, remedy)

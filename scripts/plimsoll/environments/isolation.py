@@ -97,7 +97,7 @@ def _question(lacking: dict[str, str]) -> str:
         by_reason.setdefault(reason, []).append(name)
     why = "; ".join(f"{' and '.join(names)} ({reason})" for reason, names in by_reason.items())
     return (
-        f"Required runtimes do not work here: {why}. Mend that ({spelling.command('setup')} installs what it can), or "
+        f"Required runtimes do not work here: {why}. Repair that ({spelling.command('setup')} installs what it can), or "
         f"go on without: {spelling.command('drop', *lacking)}."
     )
 

@@ -43,7 +43,7 @@ def nothing_counts(data: FigureData, runs: pd.DataFrame) -> str | None:
     if runs.empty or data.observations["metric"].isin(data.metrics).any():
         return None
     if len(data.observations):
-        return "its runs have no value of what it shows"
+        return "its runs have no value of its metrics"
     none = f"none of its {len(runs)} run{'s' if len(runs) > 1 else ''} counts"
     tried = runs[~runs["status"].isin((status.DAMAGED, status.STALE))]
     if tried.empty:

@@ -48,7 +48,7 @@ def write(images: list[tuple[str, Image]], target: Path, say: Callable[[str], No
             say(f"writing {target}")
             with tarfile.open(new, "w:gz", compresslevel=1) as archive:
                 for name, path in [(MANIFEST, manifest), *members]:
-                    archive.add(path, name, filter=_nobody_s)
+                    archive.add(path, name, filter=_without_owner)
         new.rename(target)
     except OSError as problem:
         raise PlimsollError(f"{target} could not be written: {problem.strerror}.") from problem
@@ -69,7 +69,7 @@ def _files(image: Image, temporary: Path) -> dict[str, Path]:
     return found
 
 
-def _nobody_s(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o644

@@ -111,8 +111,8 @@ def _in_order(wanted: Iterable[str]) -> list[Path]:
             need(named[name])
         elif name not in built_in:
             raise Unavailable(
-                f"the kernel of virtual machines has no module {name}: {spelling.command('setup')} fetches it anew without "
-                f"{folder()}"
+                f"the kernel of virtual machines has no module {name}: delete {folder()}, and {spelling.command('setup')} "
+                "fetches it again"
             )
     return [where / path for path in order]
 
