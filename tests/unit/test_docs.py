@@ -223,9 +223,9 @@ def _is_there(path: str) -> bool:
 
 
 def test_every_page_is_in_the_contents():
-    contents = [block.text for block in markdown.blocks(PROJECT / "docs/index.md") if block.language == "{toctree}"]
-    entries = [line for text in contents for line in text.splitlines() if line and not line.startswith(":")]
-    listed = {path for entry in entries for path in (PROJECT / "docs").glob(f"{entry}.md")}
+    contents = [(page, one.text) for page in markdown.pages() for one in markdown.blocks(page) if one.language == "{toctree}"]
+    entries = [(page, line) for page, text in contents for line in text.splitlines() if line and not line.startswith(":")]
+    listed = {path for page, entry in entries for path in page.parent.glob(f"{entry}.md")}
     pages = {page for page in markdown.pages() if page.is_relative_to(PROJECT / "docs")} - {PROJECT / "docs/index.md"}
     assert pages - listed == set()
 

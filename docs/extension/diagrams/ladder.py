@@ -1,11 +1,12 @@
-"""The ladder of `plimsoll2026`: from bare metal to each runtime, one step at a time. The steps are those of the study's file."""
+"""The ladder of `plimsoll2026`: from bare metal to each runtime, one step at a time, by the steps in its file."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-from diagrams import svg
 from plimsoll import environments
+
+from diagrams import svg
 
 WIDE, BOX, HIGH, STEP, TOP = 400, 330, 28, 64, 16
 

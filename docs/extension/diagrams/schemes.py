@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from diagrams import svg
 from plimsoll.designs.splitting import scheme
 from plimsoll.designs.splitting.scheme import Scheme
+
+from diagrams import svg
 
 CORES = 4
 SHOWN = {scheme.EXACT: "exactly subscribed: a rank per core", scheme.OVER: "over-subscribed: two ranks per core"}

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from reference_pages import command_line, glossary, schemas, study_pages
+from reference_pages import command_line, gallery, glossary, schemas, study_pages
 
 PROJECT = Path(__file__).resolve().parents[3]
-MAKERS = (command_line, schemas, glossary, study_pages)
+MAKERS = (command_line, schemas, glossary, study_pages, gallery)
 
 
 def setup(app) -> dict:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from reference_pages import figures
 from reference_pages.markdown import code, page, table
 
 
@@ -24,7 +25,7 @@ def _study(project: Path, study: dict) -> str:
         f"{study['id']}: {study['title']}",
         _citation(study["citation"]),
         f"**{study['question']}**",
-        _figures(study, folder),
+        _figures(study, project),
         _metrics(study),
         _claims(project, study, folder),
         "## What differs from the paper\n\n" + "\n".join(f"- {text}" for text in study.get("deviations", [])),
@@ -41,13 +42,8 @@ def _metrics(study: dict) -> str:
     return "## Metrics\n\n" + table(["metric", "label", "unit", "better"], rows)
 
 
-def _figures(study: dict, folder: Path) -> str:
-    shown = []
-    for name, figure in study["figures"].items():
-        picture, alternative = folder / f"figures/{name}.png", folder / f"figures/{name}.alt.txt"
-        if picture.is_file():
-            text = alternative.read_text().strip().replace("\n", " ").replace("[", "(").replace("]", ")")
-            shown.append(f"### {figure.get('title', name)}\n\n![{text}](/../{picture.relative_to(folder.parents[2])})")
+def _figures(study: dict, project: Path) -> str:
+    shown = [f"### {figure.title}\n\n{figure.picture}" for figure in figures.of(project, study)]
     intro = "Measured on one machine of ours (`results/reference`)."
     return "## Figures\n\n" + "\n\n".join([intro, *shown]) if shown else ""
 
