@@ -116,7 +116,8 @@ lint:
 	.venv/bin/snakefmt --check Snakefile rules
 	.venv/bin/snakemake --lint
 
-docs: setup
+docs:
+	@bash scripts/setup/python.sh
 	.venv/bin/python -m sphinx -q -n -W --keep-going -b html docs docs/_build
 	@echo "docs/_build/index.html is the documentation."
 
