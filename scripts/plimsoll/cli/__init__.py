@@ -48,6 +48,11 @@ def plimsoll(
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
+        return
+    # Imported here, because a help text and a completion need no machine.
+    from plimsoll.measuring import lock
+
+    lock.undo_left()
 
 
 app.callback(invoke_without_command=True, help=help_of(plimsoll))(plimsoll)
