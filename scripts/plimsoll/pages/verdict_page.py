@@ -16,7 +16,7 @@ from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
 from plimsoll.errors import Damaged
 from plimsoll.measuring import record
-from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, sessions, wording
+from plimsoll.pages import answer, asked, claim_filter, comparison_rows, forest, formats, glossary, sessions, wording
 from plimsoll.planning import forecasts, precision
 from plimsoll.planning.forecasts import Given
 
@@ -143,7 +143,10 @@ def render(
             claims=claims,
             choices=claim_filter.choices([claim for claim in claims if claim["study"] in studies]),
             studies=studies,
-            answers={name: answer.shown(table, studies[name], given.get(name)) for name, table in answers.items()},
+            answers={
+                name: forest.with_plots(answer.shown(table, studies[name], given.get(name)))
+                for name, table in answers.items()
+            },
             sessions={name: sessions.shown(one) for name, one in told.items()},
             elsewhere={
                 result["study"]: result["reason"]

@@ -11,7 +11,7 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.answer_words import not_in
-from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, p_value, percent, significant
+from plimsoll.pages.formats import COARSEST, FACTOR, MINUS, capital, duration, factor, interval, missing, p_value, percent, significant
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import Given
@@ -86,8 +86,6 @@ def points(value: float) -> str:
     return "" if missing(value) else f"{signed(100 * value)} points"
 
 
-# Above this (eleven times as much), the smallest difference that runs can detect is too large to be of use.
-COARSEST = 10.0
 # Functions that print effects, and differences of two effects, by what their quantity names
 # (plimsoll.claims.quantities.base).
 SHOWN = {"percent": percent, "points": points, "number": signed, "share": significant, "odds": percent}

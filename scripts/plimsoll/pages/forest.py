@@ -1,0 +1,117 @@
+"""Place an answer's ratios for a forest plot: points with intervals on one logarithmic scale, better to the right.
+
+All functions are pure. Places are percentages of a plot's width.
+"""
+
+import math
+
+from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.pages.formats import DIVIDED, TIMES, interval, missing, ratio
+
+# Steps of an axis, as factors. The smallest that needs at most MOST_STEPS steps is taken.
+FACTORS = (1.05, 1.1, 1.25, 1.5, 2, 4, 10, 100, 1000)
+MOST_STEPS = 5
+# The least that an axis shows on each side of equality, and how far intervals may reach beyond the outermost ratios.
+LEAST, BEYOND = math.log(1.15), math.log(1.6)
+HIGHER = "higher"
+
+
+def with_plots(answers: list[dict]) -> list[dict]:
+    """Return the answers (plimsoll.pages.answer.shown) with a `plot` in each of their parts."""
+    return [
+        {**answer, "parts": [{**part, "plot": plot(part, answer)} for part in answer["parts"]]} for answer in answers
+    ]
+
+
+def plot(part: dict, answer: dict) -> dict:
+    """Return the plot of a part of an answer.
+
+    `columns` are heads with their `name` and which direction is `better` (empty if it differs within the column), and
+    `rows` have a `name`, a `note` and one of their `cells` per column. `steps` are the axis' labels with their places. The
+    scale is the same for all parts of the answer. The shorter of metrics and deployments makes the columns.
+    """
+    limits = _limits(answer)
+    scale = _Scale(*limits)
+    rows = [{**row, "cells": [{**cell, "drawn": _drawn(cell, scale)} for cell in row["cells"]]} for row in part["rows"]]
+    margin = (scale.place(-math.log(1 + MARGIN)), scale.place(math.log(1 + MARGIN)))
+    table = _upright(rows) if len(rows[0]["cells"]) <= max(len(rows), 5) else _turned(rows)
+    return {**table, "steps": _steps(scale), "one": scale.place(0.0), "margin": margin}
+
+
+class _Scale:
+    """A logarithmic axis from `low` to `high`, which are logarithms of performance relative to the baseline's."""
+
+    def __init__(self, low: float, high: float):
+        self.low, self.high = low, high
+
+    def place(self, size: float) -> float:
+        """Return where a logarithm lies, within the plot."""
+        return round(100 * min(1.0, max(0.0, (size - self.low) / (self.high - self.low))), 1)
+
+
+def _size(cell: dict, value: float) -> float:
+    """Return the logarithm of performance for a ratio: positive is better, whichever direction the metric has."""
+    return math.log(value) if cell["better"] == HIGHER else -math.log(value)
+
+
+def _known(answer: dict) -> list[dict]:
+    every = (cell for part in answer["parts"] for row in part["rows"] for cell in row["cells"])
+    return [cell for cell in every if not missing(cell["ratio"])]
+
+
+def _limits(answer: dict) -> tuple[float, float]:
+    """Return the ends of the axis. Long intervals are cut: their ends say nothing that needs room."""
+    known = _known(answer)
+    sizes = [_size(cell, cell["ratio"]) for cell in known] or [0.0]
+    ends = [_size(cell, cell[end]) for cell in known for end in ("low", "high") if not missing(cell[end])] or [0.0]
+    low = max(min(ends), min(sizes) - BEYOND)
+    high = min(max(ends), max(sizes) + BEYOND)
+    low, high = min(low, -LEAST), max(high, LEAST)
+    room = 0.06 * (high - low)
+    return low - room, high + room
+
+
+def _steps(scale: _Scale) -> list[tuple[float, str]]:
+    """Return (place, label) of the axis' labels: a division for worse than the baseline, a factor for better."""
+    span = scale.high - scale.low
+    factor = next((one for one in FACTORS if span / math.log(one) <= MOST_STEPS), FACTORS[-1])
+    step = math.log(factor)
+    numbers = range(math.ceil(scale.low / step), math.floor(scale.high / step) + 1)
+    return [(scale.place(number * step), _label(factor ** abs(number), number)) for number in numbers]
+
+
+def _label(factor: float, number: int) -> str:
+    return "1" if number == 0 else f"{DIVIDED if number < 0 else TIMES}{factor:.3g}"
+
+
+def _drawn(cell: dict, scale: _Scale) -> dict | None:
+    """Return where a ratio and the ends of its interval lie, and whether the interval goes on; None without a ratio."""
+    if missing(cell["ratio"]):
+        return None
+    ends = [] if missing(cell["low"]) else sorted(_size(cell, cell[end]) for end in ("low", "high"))
+    return {
+        "at": scale.place(_size(cell, cell["ratio"])),
+        "ends": [scale.place(end) for end in ends],
+        "over": (bool(ends) and ends[0] < scale.low, bool(ends) and ends[1] > scale.high),
+        "said": f"{TIMES}{interval(cell['ratio'], cell['low'], cell['high'], ratio)}",
+    }
+
+
+def _upright(rows: list[dict]) -> dict:
+    """Return a table with one column per metric."""
+    columns = [{"name": cell["label"], "better": cell["better"]} for cell in rows[0]["cells"]]
+    return {
+        "columns": columns,
+        "of": "deployment",
+        "rows": [{"name": row["name"], "note": row["lacks"] and "set apart", "cells": row["cells"]} for row in rows],
+    }
+
+
+def _turned(rows: list[dict]) -> dict:
+    """Return a table with one row per metric and one column per deployment, for many metrics of few deployments."""
+    columns = [{"name": f"{row['name']}{' (set apart)' if row['lacks'] else ''}", "better": ""} for row in rows]
+    turned = [
+        {"name": cells[0]["label"], "note": f"{cells[0]['better']} is better", "cells": list(cells)}
+        for cells in zip(*(row["cells"] for row in rows), strict=True)
+    ]
+    return {"columns": columns, "of": "metric", "rows": turned}
