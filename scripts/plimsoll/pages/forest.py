@@ -6,7 +6,7 @@ All functions are pure. Places are percentages of a plot's width.
 import math
 
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.pages.formats import DIVIDED, TIMES, interval, missing, ratio
+from plimsoll.pages.formats import DIVIDED, TIMES, missing, ratio
 
 # Steps of an axis, as factors. The smallest that needs at most MOST_STEPS steps is taken.
 FACTORS = (1.05, 1.1, 1.25, 1.5, 2, 4, 10, 100, 1000)
@@ -93,8 +93,14 @@ def _drawn(cell: dict, scale: _Scale) -> dict | None:
         "at": scale.place(_size(cell, cell["ratio"])),
         "ends": [scale.place(end) for end in ends],
         "over": (bool(ends) and ends[0] < scale.low, bool(ends) and ends[1] > scale.high),
-        "said": f"{TIMES}{interval(cell['ratio'], cell['low'], cell['high'], ratio)}",
+        "said": _said(cell),
     }
+
+
+def _said(cell: dict) -> str:
+    """Return what stands beside a ratio: its interval, and the number of blocks that it is of."""
+    known = [] if missing(cell["low"]) else [f"[{ratio(cell['low'])}, {ratio(cell['high'])}]"]
+    return ", ".join([*known, *([] if missing(cell["n"]) else [f"n = {int(cell['n'])}"])])
 
 
 def _upright(rows: list[dict]) -> dict:
