@@ -8,9 +8,9 @@ import math
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.pages.formats import DIVIDED, TIMES, missing, ratio
 
-# Steps of an axis, as factors. The smallest that needs at most MOST_STEPS steps is taken.
-FACTORS = (1.05, 1.1, 1.25, 1.5, 2, 4, 10, 100, 1000)
-MOST_STEPS = 5
+# Factors that an axis names. It takes the first that reach its end, with at least APART (% of its width) between two.
+NAMED = ((1.05, 1.1, 1.15), (1.1, 1.2, 1.3), (1.25, 1.5, 2), (2, 4, 8), (4, 16, 64), (10, 100, 1000, 10_000))
+APART = 26
 # The least that an axis shows on each side of equality, and how far intervals may reach beyond the outermost ratios.
 LEAST, BEYOND = math.log(1.15), math.log(1.6)
 HIGHER = "higher"
@@ -28,14 +28,17 @@ def plot(part: dict, answer: dict) -> dict:
 
     `columns` are heads with their `name` and which direction is `better` (empty if it differs within the column), and
     `rows` have a `name`, a `note` and one of their `cells` per column. `steps` are the axis' labels with their places. The
-    scale is the same for all parts of the answer. The shorter of metrics and deployments makes the columns.
+    scale is the same for all parts of the answer. Many metrics of few deployments make the rows. Deployments without any
+    ratio are `left_out`.
     """
     limits = _limits(answer)
     scale = _Scale(*limits)
     rows = [{**row, "cells": [{**cell, "drawn": _drawn(cell, scale)} for cell in row["cells"]]} for row in part["rows"]]
     margin = (scale.place(-math.log(1 + MARGIN)), scale.place(math.log(1 + MARGIN)))
-    table = _upright(rows) if len(rows[0]["cells"]) <= max(len(rows), 5) else _turned(rows)
-    return {**table, "steps": _steps(scale), "one": scale.place(0.0), "margin": margin}
+    shown = [row for row in rows if any(cell["drawn"] for cell in row["cells"])] or rows
+    table = _upright(shown) if len(rows[0]["cells"]) <= max(len(shown), 5) else _turned(shown)
+    left_out = [row["name"] for row in rows if row not in shown]
+    return {**table, "left_out": left_out, "steps": _steps(scale), "one": scale.place(0.0), "margin": margin}
 
 
 class _Scale:
@@ -73,15 +76,16 @@ def _limits(answer: dict) -> tuple[float, float]:
 
 def _steps(scale: _Scale) -> list[tuple[float, str]]:
     """Return (place, label) of the axis' labels: a division for worse than the baseline, a factor for better."""
-    span = scale.high - scale.low
-    factor = next((one for one in FACTORS if span / math.log(one) <= MOST_STEPS), FACTORS[-1])
-    step = math.log(factor)
-    numbers = range(math.ceil(scale.low / step), math.floor(scale.high / step) + 1)
-    return [(scale.place(number * step), _label(factor ** abs(number), number)) for number in numbers]
-
-
-def _label(factor: float, number: int) -> str:
-    return "1" if number == 0 else f"{DIVIDED if number < 0 else TIMES}{factor:.3g}"
+    furthest = max(-scale.low, scale.high)
+    named = next((one for one in NAMED if furthest <= math.log(1.2 * one[-1])), NAMED[-1])
+    steps = [(scale.place(0.0), "1")]
+    for factor in named:
+        for sign, text in ((-1, DIVIDED), (1, TIMES)):
+            size = sign * math.log(factor)
+            place = scale.place(size)
+            if scale.low <= size <= scale.high and all(abs(place - other) >= APART for other, _ in steps):
+                steps.append((place, f"{text}{factor:g}"))
+    return sorted(steps)
 
 
 def _drawn(cell: dict, scale: _Scale) -> dict | None:

@@ -255,9 +255,10 @@ def unwatched(claim: dict) -> str:
 def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list[str]:
     """Return sentences on an inconclusive claim: what its blocks could have found, and if more repetitions would decide it.
 
-    `given` is the time that was given to the study.
+    `given` is the time that was given to the study. A claim that only the cells of another study answer has none: its
+    runs are there.
     """
-    if claim["verdict"] != verdicts.INCONCLUSIVE:
+    if claim["verdict"] != verdicts.INCONCLUSIVE or not claim["decide"]:
         return []
     still_open = deciding.still_open(claim, rows)
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
