@@ -1,5 +1,6 @@
 """Whole pages, made from the measurements in results/reference."""
 
+import functools
 import json
 import re
 import shutil
@@ -41,44 +42,44 @@ def verdicts_of(study: str) -> list[dict]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Return a function that makes the sources of a study's report, in a results folder made from the reference."""
-    results = tmp_path_factory.mktemp("results")
+    return functools.partial(from_reference, tmp_path_factory.mktemp("results"))
 
-    def make(name: str, host: dict, config: dict) -> report.Sources:
-        folder = results / name
-        shutil.copytree(REFERENCE / name, folder, dirs_exist_ok=True)
-        loaded = studies.load(name, designs.known())
-        plan = planner.make(loaded, studies.profile("quick"), host, config, {})
-        planner.write(plan, folder / "plan.json")
-        observations = collect.table(folder / "observations.csv", plan["factors"])
-        loaded.design.tests.tests(loaded, observations).to_csv(folder / "tables/tests.csv", index=False)
-        (folder / "claims.json").write_text(json.dumps(verdicts_of(name)))
-        (results / "host.json").write_text(
-            json.dumps({**inventory.discover(designs=designs.known().values()), "cpu_model": "a processor"})
-        )
-        (results / "image.json").write_text(json.dumps(IMAGE))
-        write_records(folder, plan)
-        found = sessions.summary(loaded, plan, results)
-        found.means.to_csv(folder / "sessions.csv", index=False)
-        found.comparisons.to_csv(folder / "together.csv", index=False)
-        levels.of_sessions(loaded, plan, results).to_csv(folder / "variance.csv", index=False)
-        (folder / "sessions.json").write_text(json.dumps(found.told))
-        (folder / "together.json").write_text(json.dumps(found.results))
-        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "variance", "answer")}
-        return report.Sources(
-            **files,
-            plan=folder / "plan.json",
-            host=results / "host.json",
-            image=results / "image.json",
-            tests=folder / "tables/tests.csv",
-            verdicts=folder / "together.json",
-            comparisons=folder / "together.csv",
-            sessions=folder / "sessions.json",
-            figures=folder / "figures",
-            tables=folder / "tables",
-            records=folder / "runs",
-        )
 
-    return make
+def from_reference(results: Path, name: str, host: dict, config: dict) -> report.Sources:
+    """Return the sources of a study's report, in a folder of `results` that is made from the reference."""
+    folder = results / name
+    shutil.copytree(REFERENCE / name, folder, dirs_exist_ok=True)
+    loaded = studies.load(name, designs.known())
+    plan = planner.make(loaded, studies.profile("quick"), host, config, {})
+    planner.write(plan, folder / "plan.json")
+    observations = collect.table(folder / "observations.csv", plan["factors"])
+    loaded.design.tests.tests(loaded, observations).to_csv(folder / "tables/tests.csv", index=False)
+    (folder / "claims.json").write_text(json.dumps(verdicts_of(name)))
+    (results / "host.json").write_text(
+        json.dumps({**inventory.discover(designs=designs.known().values()), "cpu_model": "a processor"})
+    )
+    (results / "image.json").write_text(json.dumps(IMAGE))
+    write_records(folder, plan)
+    found = sessions.summary(loaded, plan, results)
+    found.means.to_csv(folder / "sessions.csv", index=False)
+    found.comparisons.to_csv(folder / "together.csv", index=False)
+    levels.of_sessions(loaded, plan, results).to_csv(folder / "variance.csv", index=False)
+    (folder / "sessions.json").write_text(json.dumps(found.told))
+    (folder / "together.json").write_text(json.dumps(found.results))
+    files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "variance", "answer")}
+    return report.Sources(
+        **files,
+        plan=folder / "plan.json",
+        host=results / "host.json",
+        image=results / "image.json",
+        tests=folder / "tables/tests.csv",
+        verdicts=folder / "together.json",
+        comparisons=folder / "together.csv",
+        sessions=folder / "sessions.json",
+        figures=folder / "figures",
+        tables=folder / "tables",
+        records=folder / "runs",
+    )
 
 
 def write_records(folder: Path, plan: dict) -> None:

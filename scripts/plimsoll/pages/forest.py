@@ -8,9 +8,10 @@ import math
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.pages.formats import DIVIDED, TIMES, missing, ratio
 
-# Factors that an axis names. It takes the first that reach its end, with at least APART (% of its width) between two.
+# Factors that an axis names. It takes the first that reach its end, with at least so much between two (% of its width).
 NAMED = ((1.05, 1.1, 1.15), (1.1, 1.2, 1.3), (1.25, 1.5, 2), (2, 4, 8), (4, 16, 64), (10, 100, 1000, 10_000))
-APART = 26
+APART, APART_IN_FEW = 26, 12
+FEW = 2
 # The least that an axis shows on each side of equality, and how far intervals may reach beyond the outermost ratios.
 LEAST, BEYOND = math.log(1.15), math.log(1.6)
 HIGHER = "higher"
@@ -18,9 +19,7 @@ HIGHER = "higher"
 
 def with_plots(answers: list[dict]) -> list[dict]:
     """Return the answers (plimsoll.pages.answer.shown) with a `plot` in each of their parts."""
-    return [
-        {**answer, "parts": [{**part, "plot": plot(part, answer)} for part in answer["parts"]]} for answer in answers
-    ]
+    return [{**answer, "parts": [{**part, "plot": plot(part, answer)} for part in answer["parts"]]} for answer in answers]
 
 
 def plot(part: dict, answer: dict) -> dict:
@@ -37,8 +36,9 @@ def plot(part: dict, answer: dict) -> dict:
     margin = (scale.place(-math.log(1 + MARGIN)), scale.place(math.log(1 + MARGIN)))
     shown = [row for row in rows if any(cell["drawn"] for cell in row["cells"])] or rows
     table = _upright(shown) if len(rows[0]["cells"]) <= max(len(shown), 5) else _turned(shown)
+    apart = APART_IN_FEW if len(table["columns"]) <= FEW else APART
     left_out = [row["name"] for row in rows if row not in shown]
-    return {**table, "left_out": left_out, "steps": _steps(scale), "one": scale.place(0.0), "margin": margin}
+    return {**table, "left_out": left_out, "steps": _steps(scale, apart), "one": scale.place(0.0), "margin": margin}
 
 
 class _Scale:
@@ -74,7 +74,7 @@ def _limits(answer: dict) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _steps(scale: _Scale) -> list[tuple[float, str]]:
+def _steps(scale: _Scale, apart: float) -> list[tuple[float, str]]:
     """Return (place, label) of the axis' labels: a division for worse than the baseline, a factor for better."""
     furthest = max(-scale.low, scale.high)
     named = next((one for one in NAMED if furthest <= math.log(1.2 * one[-1])), NAMED[-1])
@@ -83,7 +83,7 @@ def _steps(scale: _Scale) -> list[tuple[float, str]]:
         for sign, text in ((-1, DIVIDED), (1, TIMES)):
             size = sign * math.log(factor)
             place = scale.place(size)
-            if scale.low <= size <= scale.high and all(abs(place - other) >= APART for other, _ in steps):
+            if scale.low <= size <= scale.high and all(abs(place - other) >= apart for other, _ in steps):
                 steps.append((place, f"{text}{factor:g}"))
     return sorted(steps)
 

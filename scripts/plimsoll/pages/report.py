@@ -20,7 +20,18 @@ from plimsoll.config.studies import Study
 from plimsoll.host import inventory
 from plimsoll.interchange import ABSENT, Host, Plan
 from plimsoll.measuring import planned
-from plimsoll.pages import answer, claim_filter, figure_list, forest, formats, glossary, run_list, sessions, verdict_page, wording
+from plimsoll.pages import (
+    answer,
+    claim_filter,
+    figure_list,
+    forest,
+    formats,
+    glossary,
+    run_list,
+    sessions,
+    verdict_page,
+    wording,
+)
 from plimsoll.planning import forecasts, planner, repetitions
 from plimsoll.planning.forecasts import Given
 

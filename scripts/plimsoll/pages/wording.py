@@ -11,7 +11,19 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.answer_words import not_in
-from plimsoll.pages.formats import COARSEST, FACTOR, MINUS, capital, duration, factor, interval, missing, p_value, percent, significant
+from plimsoll.pages.formats import (
+    COARSEST,
+    FACTOR,
+    MINUS,
+    capital,
+    duration,
+    factor,
+    interval,
+    missing,
+    p_value,
+    percent,
+    significant,
+)
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import Given
