@@ -26,7 +26,6 @@ def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> d
             "number": name.removeprefix("fig").lstrip("0"),
             "heading": heading(name, figure.get("section") or loaded["experiments"][figure["experiment"]]["section"]),
             "title": drawing.title(loaded, name),
-            "better": better(loaded, name),
             "paper": loaded.get("paper_findings", {}).get(name, ""),
             "claims": [result for result in results if name in findings.figures_of(result, loaded)],
         }
@@ -37,12 +36,6 @@ def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> d
     main = _main(drawn)
     drawn = [{**figure, "main": figure["name"] in main} for figure in drawn]
     return {"figures": drawn, "figures_not_here": [{"reason": reason, "figures": of} for reason, of in reasons.items()]}
-
-
-def better(loaded: dict, name: str) -> str:
-    """Return which direction is better in a figure: 'higher is better'. Empty if its metrics differ or it has none."""
-    directions = {loaded["metrics"][metric]["better"] for metric in loaded["figures"][name].get("metrics", [])}
-    return f"{directions.pop()} is better" if len(directions) == 1 else ""
 
 
 def _main(figures: list[dict]) -> set[str]:
