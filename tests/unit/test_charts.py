@@ -364,7 +364,9 @@ def test_no_direction_is_said_where_metrics_differ_in_it():
     told = patterns()
     first, *others = told.metrics
     mixed = {first: {**told.metrics[first], "better": "lower"}, **{name: told.metrics[name] for name in others}}
-    assert not any("better" in text.get_text() for axis in drawn(replace(told, metrics=mixed)).figure.axes for text in axis.texts)
+    assert not any(
+        "better" in text.get_text() for axis in drawn(replace(told, metrics=mixed)).figure.axes for text in axis.texts
+    )
 
 
 def test_a_logarithmic_scale_has_plain_numbers():

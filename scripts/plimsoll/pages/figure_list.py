@@ -33,12 +33,12 @@ def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> d
             reasons.setdefault(str(reason), []).append(described)
         else:
             drawn.append({**described, **_picture(folder, name)})
-    main = _main(drawn)
-    drawn = [{**figure, "main": figure["name"] in main} for figure in drawn]
+    chosen = main(drawn)
+    drawn = [{**figure, "main": figure["name"] in chosen} for figure in drawn]
     return {"figures": drawn, "figures_not_here": [{"reason": reason, "figures": of} for reason, of in reasons.items()]}
 
 
-def _main(figures: list[dict]) -> set[str]:
+def main(figures: list[dict]) -> set[str]:
     """Return the names of the MAIN figures that most decided claims are about; of equal ones, the first."""
     decided = {one["name"]: sum(claim["verdict"] in verdicts.SETTLED for claim in one["claims"]) for one in figures}
     return set(sorted(decided, key=lambda name: -decided[name])[:MAIN])
