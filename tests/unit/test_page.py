@@ -278,3 +278,23 @@ def test_a_cell_of_a_table_is_labelled_by_its_column_s_head():
     labels = [[cell.get("data-label") for cell in row.find_all(["th", "td"])] for row in page.tbody.find_all("tr")]
     assert labels == [["cell", "ratio", 'a "quoted" <head>'], ["cell", None]]
     assert [head.attrs for head in page.thead.find_all("th")] == [{}, {"class": ["number"]}, {}]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ((0.021, 0.003, 0.04), "+2.1 % [+0.30 %, +4.0 %]"),
+        ((0.021, NAN, NAN), "+2.1 %"),
+        ((0.59, -0.99, 440.0), "too few runs to tell"),
+        ((NAN, NAN, NAN), ""),
+        (("", "", ""), ""),
+    ],
+)
+def test_a_change_whose_interval_says_nothing_is_not_shown(given, text):
+    assert formats.change(*given) == text
+
+
+def test_a_difference_that_is_too_large_to_be_of_use_has_a_bound():
+    assert [formats.detectable(value) for value in (0.2, 64.8, None)] == ["+20 %", "> ×10", ""]
+    found, _ = wording.undecided(open_claim(12), [open_row(), open_row(detectable=336.0)])
+    assert "can find differences of ×1.22 to ×11 and more, depending on the comparison" in found
