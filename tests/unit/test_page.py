@@ -298,3 +298,7 @@ def test_a_difference_that_is_too_large_to_be_of_use_has_a_bound():
     assert [formats.detectable(value) for value in (0.2, 64.8, None)] == ["+20 %", "> ×10", ""]
     found, _ = wording.undecided(open_claim(12), [open_row(), open_row(detectable=336.0)])
     assert "can find differences of ×1.22 to ×11 and more, depending on the comparison" in found
+
+
+def test_a_claim_that_only_another_study_s_cells_answer_has_no_repetitions_of_its_own():
+    assert wording.undecided({**open_claim(12), "decide": None}, []) == []
