@@ -49,8 +49,7 @@ def _run(options: argparse.Namespace) -> int | None:
         return options.stage(options)
     from plimsoll.terminal import patience
 
-    place = patience.place(options.results.parent, options.study.stem, options.figure) if "figure" in options else ""
-    with patience.told(options.says.format(**vars(options)) + (f", {place}" if place else "")):
+    with patience.told(options.says.format(**vars(options))):
         return options.stage(options)
 
 
@@ -150,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     for option in ("image", "host", "environments", "runs"):
         table.add_argument(f"--{option}", type=Path)
     drawn = ("study", "plan", "results", "notebook", "output", "executed")
-    figure = stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
+    figure = stage(_figure, "figure", paths=drawn)
     figure.add_argument("--runs", type=Path, help="the list of all runs of the study, if there is one")
     folders = ("figures", "tables", "records")
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
@@ -622,16 +621,49 @@ def _table(options: argparse.Namespace) -> None:
 
 
 def _figure(options: argparse.Namespace) -> None:
-    """collect what a figure shows, and run its notebook"""
+    """draw a figure by its notebook, and with it all others that this start of the workflow draws"""
+    from plimsoll.figures import together
+
+    queue = together.Queue(options.results)
+    if queue.take(options.figure):
+        return
+    # Figures are drawn beside each other, and threads of one would be in the way of the others.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from plimsoll import designs
     from plimsoll.config import studies
     from plimsoll.figures import render
-    from plimsoll.measuring import planned
+    from plimsoll.figures.data import FigureData
+    from plimsoll.measuring import planned, progress
+    from plimsoll.planning import availability
+    from plimsoll.terminal import patience
 
+    render.prepare()
     loaded = studies.read(options.study, designs.known())
     plan = planned.read(options.plan, loaded.design.factors)
-    data = render.gather(loaded, plan, options.figure, options.results, options.runs)
-    render.run(data, options.notebook, options.results, options.output, options.executed)
+    waiting = progress.waiting(options.results / "progress")
+
+    def line(name: str) -> str:
+        place = patience.place(options.results.parent, options.study.stem, name)
+        return f"{options.study.stem}: drawing {name}" + (f", {place}" if place else "")
+
+    def is_measured(name: str) -> bool:
+        return not waiting or waiting.isdisjoint(
+            f"{cell}/{repetition}" for cell, repetition in availability.figure_runs(plan, loaded, name)
+        )
+
+    def gathered(name: str) -> FigureData:
+        return render.gather(loaded, plan, name, options.results, options.runs)
+
+    def draw(name: str, notebook: Path, folder: Path) -> None:
+        output, executed = folder / "figures" / name, folder / "notebooks" / f"{name}.ipynb"
+        render.run(gathered(name), notebook, folder, output, executed)
+
+    if len(queue.notebooks) > 1:
+        queue.draw(draw, is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
+        if queue.take(options.figure):
+            return
+    with patience.told(line(options.figure)):
+        render.run(gathered(options.figure), options.notebook, options.results, options.output, options.executed)
 
 
 def _report(options: argparse.Namespace) -> None:

@@ -93,6 +93,18 @@ def title(study: dict, name: str) -> str:
     return figure.get("title") or ", ".join(study["metrics"][metric]["label"] for metric in figure["metrics"])
 
 
+def prepare() -> None:
+    """Import what drawing needs, which takes longer than to draw most figures."""
+    # Without this, Matplotlib asks for a display.
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    import papermill
+    import seaborn
+
+    from plimsoll.figures import in_process, notebook
+
+    return papermill, seaborn, in_process, notebook
+
+
 def run(data: FigureData, notebook: Path, results: Path, output: Path, executed: Path) -> None:
     """Write a figure's data, and run its notebook on them.
 
@@ -105,8 +117,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     # Imported here, because the code that draws in a notebook imports this file and does not need it.
     from plimsoll.measuring import means
 
-    # Without this, Matplotlib asks for a display.
-    os.environ.setdefault("MPLBACKEND", "Agg")
+    prepare()
     import papermill
 
     from plimsoll.figures import in_process
