@@ -2,6 +2,7 @@
 #
 #   make reproduce                  install what is missing, measure the studies of config/config.yaml, write their pages
 #     STUDIES=all                   every study; or some by name: STUDIES=jha2021
+#     MINUTES=12                    minutes in all, from set-up to the pages, in place of HOURS; foretold part by part
 #     HOURS=0.15                    hours of measuring in all: a larger number goes on from there (liu2020 without HOURS: 1)
 #     PROFILE=paper                 a profile of config/profiles/ with its own number of repetitions, in place of `quick`
 #     DIRECTORY=/data/run2          keep the results in that folder
@@ -30,8 +31,8 @@
 
 # Variables that each command may be given. Any other is refused, because make would ignore a misspelt variable silently.
 measured = STUDIES PROFILE DIRECTORY
-takes.reproduce = $(if $(FROM),FROM CLAIMS,$(measured) HOURS IMAGE FROM)
-takes.session = $(measured) HOURS IMAGE
+takes.reproduce = $(if $(FROM),FROM CLAIMS,$(measured) HOURS MINUTES IMAGE FROM)
+takes.session = $(measured) HOURS MINUTES IMAGE
 takes.precise = $(measured) WIDTH MAXIMUM
 takes.list = $(measured)
 takes.archive = $(measured) FILE RAW SMALL
@@ -89,6 +90,10 @@ settings = "profile=$$PROFILE" $(if $(STUDIES),"studies=$$STUDIES")
 
 # The quick profile is for a given time, or for the usual time of a study. The others say how often everything is repeated.
 HOURS ?= $(if $(filter quick,$(PROFILE)),usual)
+MINUTES ?=
+ifneq ($(and $(MINUTES),$(filter command line,$(origin HOURS))),)
+$(call refuse,HOURS is the time of measuring and MINUTES that of all: give one of them)
+endif
 WIDTH ?= 0.1
 MAXIMUM ?= 30
 SEED ?= 2026
@@ -97,7 +102,7 @@ LONG ?= 0
 # Set-up installs what these studies need, and what building their images needs if they do not come from a file. What a
 # user gives, or the name of a file, reaches the shell only as the value of a variable, so it is never a command. (A
 # default is set before this line: an exported variable is defined, and `?=` leaves it as it is.)
-export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
+export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOSTS HOURS MINUTES WIDTH MAXIMUM FILE A B MARGIN SESSION_BLOCKS OUT RUNTIMES
 export SEED NUMBER FAULTS INPUTS
 # Number of one start of the workflow (docs/statuses.md).
 export PLIMSOLL_START := $(shell date +%s%N)
@@ -114,9 +119,11 @@ reproduce:
 	@bash scripts/setup/python.sh
 	@PYTHONPATH=scripts .venv/bin/python -m plimsoll remake --file "$$FROM" $(if $(CLAIMS),--claims "$$CLAIMS")
 else
+# Set-up foretells how long all of it takes.
+reproduce: export PLIMSOLL_FORETELL = yes
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file "$$IMAGE" $(settings))
-	$(if $(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) hours --hours "$$HOURS" $(settings))
+	$(if $(MINUTES)$(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) hours $(if $(MINUTES),--minutes "$$MINUTES",--hours "$$HOURS") $(settings))
 	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
 endif
 

@@ -54,6 +54,7 @@ onstart:
 
 onsuccess:
     at_end()
+    tell_times()
     if ENDS_WITH_FINDINGS:
         lines.tell_at_exit(SELECTED)
 

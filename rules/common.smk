@@ -17,7 +17,7 @@ from plimsoll.host import temporary
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import given_up, lock, stop
-from plimsoll.planning import planner, tries
+from plimsoll.planning import planner, timetable, tries
 from plimsoll.terminal import again, counting, interruption, lines, requested
 from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
@@ -139,6 +139,13 @@ def at_end():
         counting.refuse_missing(REQUEST.targets, SELECTED, STUDIES, PLANS)
     except PlimsollError as problem:
         refuse(problem)
+
+
+def tell_times():
+    """Print what this command took beside what it foretold, once everything is made."""
+    if not REQUEST.targets or "all" in REQUEST.targets:
+        if told := timetable.told(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
+            print(f"plimsoll: {told}", file=sys.stderr, flush=True)
 
 
 def say_last():

@@ -101,7 +101,10 @@ def _parser() -> argparse.ArgumentParser:
     precise = stage(_precise, "width", "maximum")
     precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
     precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    spent = stage(_hours, "hours")
+    spent = stage(_hours)
+    amount = spent.add_mutually_exclusive_group(required=True)
+    amount.add_argument("--hours", help="of measuring each study; `usual` are those of its design")
+    amount.add_argument("--minutes", help="in all, from the start of this command to the pages")
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_new_system)
     stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
@@ -187,10 +190,15 @@ def _host(options: argparse.Namespace) -> None:
 def _image(options: argparse.Namespace) -> None:
     """build an image for every runtime, unless that is done"""
     import json
+    import time
 
     from plimsoll.images import builder
+    from plimsoll.planning import timetable
 
-    options.output.write_text(json.dumps(builder.build(options.name, options.base), indent=1) + "\n")
+    begun = time.monotonic()
+    image = builder.build(options.name, options.base)
+    timetable.note_image(options.name, time.monotonic() - begun)
+    options.output.write_text(json.dumps(image, indent=1) + "\n")
 
 
 def _sbom(options: argparse.Namespace) -> None:
@@ -396,17 +404,18 @@ def _precise(options: argparse.Namespace) -> None:
 
 @interruption.explained()
 def _hours(options: argparse.Namespace) -> None:
-    """measure the studies that have stages for so many hours each, where they decide most"""
-    from plimsoll import designs, hours
+    """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
+    from plimsoll import hours, minutes
     from plimsoll.config import configuration, studies
+    from plimsoll.measuring import given_up
 
-    given = hours.hours_of(options.hours)
-    config = configuration.read(options.settings)
-    for study in studies.selected(config["studies"]):
-        factors = studies.load(study, designs.known()).design.factors
-        wanted = given or factors.USUAL_HOURS
-        if factors.STAGES and wanted:
-            hours.spend(study, wanted, options.settings)
+    given_up.begin()
+    # A time that is none is refused before anything is read.
+    if options.minutes is None:
+        spend, given = minutes.spend_hours, hours.hours_of(options.hours)
+    else:
+        spend, given = minutes.spend, minutes.minutes_of(options.minutes)
+    spend(studies.selected(configuration.read(options.settings)["studies"]), given, options.settings)
 
 
 def _new_system(options: argparse.Namespace) -> None:

@@ -31,6 +31,7 @@ LAYERS = (
     ("designs",),
     ("workflow", "rounds", "clean_up"),
     ("hours", "given", "references", "remake"),
+    ("minutes",),
     ("measure",),
     ("probing",),
     ("__main__",),
