@@ -88,6 +88,7 @@ HOSTS ?=
 place = $(if $(DIRECTORY),--directory "$$DIRECTORY")
 settings = "profile=$$PROFILE" $(if $(STUDIES),"studies=$$STUDIES")
 
+amount = $(if $(MINUTES),--minutes "$$MINUTES",$(if $(HOURS),--hours "$$HOURS"))
 # The quick profile is for a given time, or for the usual time of a study. The others say how often everything is repeated.
 HOURS ?= $(if $(filter quick,$(PROFILE)),usual)
 MINUTES ?=
@@ -123,7 +124,7 @@ else
 reproduce: export PLIMSOLL_FORETELL = yes
 reproduce: setup
 	$(if $(IMAGE),@PYTHONPATH=scripts .venv/bin/python -m plimsoll take-images --file "$$IMAGE" $(settings))
-	$(if $(MINUTES)$(HOURS),PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) hours $(if $(MINUTES),--minutes "$$MINUTES",--hours "$$HOURS") $(settings))
+	$(if $(amount),PYTHONPATH=scripts .venv/bin/python -m plimsoll $(place) hours $(amount) $(settings))
 	.venv/bin/snakemake $(place) --cores 1 all --config $(settings)
 endif
 

@@ -4,6 +4,7 @@ What it takes in all is foretold in one line: set-up, images, measuring and page
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -47,10 +48,10 @@ def spend(names: Sequence[str], minutes: float, settings: list[str]) -> None:
     unfinished = [name for name in names if timetable.spent(name).minutes < minutes]
     begins = time.time() + parts["images"]
     if (each := timetable.hours_of((ends - begins) / len(unfinished))) <= 0:
-        least = (wanted - timetable.hours_of(0.0) - (ends - begins)) / 60
+        least = math.ceil((wanted - (ends - begins) + timetable.seconds_of(0.0) * len(unfinished)) / 60)
         raise PlimsollError(
             f"MINUTES={minutes:g} is too short: set-up, images, pages and the starts of the workflow take "
-            f"{least:.0f} minutes. Nothing was measured; give some minutes more, such as MINUTES={least + 5:.0f}."
+            f"{least} minutes. Nothing was measured; give some minutes more, such as MINUTES={least + 5}."
         )
     with _timed(parts):
         for place, name in enumerate(unfinished):
@@ -77,6 +78,6 @@ def _refuse_without_stages(names: Sequence[str]) -> None:
     known = designs.known()
     if without := [name for name in names if not studies.load(name, known).design.factors.STAGES]:
         raise PlimsollError(
-            f"MINUTES is for studies that are measured in stages, and {', '.join(without)} is measured as often as the "
-            "profile says. Nothing was measured; leave MINUTES away, or choose other STUDIES."
+            f"MINUTES is for studies that are measured in stages, and not for {', '.join(without)}. Nothing was measured; "
+            "leave MINUTES away, or choose other STUDIES."
         )

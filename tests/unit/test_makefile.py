@@ -11,7 +11,7 @@ from tests.conftest import PROJECT
 EVIL = "a;touch ${PWD}/taken;`touch taken`'\".zip"
 # Variables that each target takes.
 GIVEN = {
-    "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "STUDIES", "PROFILE"),
+    "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "MINUTES", "STUDIES", "PROFILE"),
     "image": ("FILE", "STUDIES", "PROFILE"),
     "archive": ("FILE", "DIRECTORY", "STUDIES", "PROFILE"),
     "list": ("DIRECTORY", "STUDIES", "PROFILE"),

@@ -88,8 +88,9 @@ def spent(name: str) -> Spent:
     noted = _read(Path("results", name, "repetitions.json")).get("hours")
     if not isinstance(noted, dict) or noted.get("stage") != "done":
         return Spent(0.0, 0.0)
-    minutes = noted.get("minutes")
-    return Spent(sum(noted.get("given", [])), minutes if isinstance(minutes, (int, float)) else 0.0)
+    given = noted.get("given")
+    hours = _numbers(dict(enumerate(given))) if isinstance(given, list) else {}
+    return Spent(sum(hours.values()), _numbers(noted).get("minutes", 0.0))
 
 
 def seconds_left(names: Iterable[str], minutes: float) -> float:
