@@ -1,46 +1,40 @@
-"""Find the cells that a claim about nesting compares on this host.
-
-A claim names levels for side a and for side b, and levels that hold on both (`scope`). Each cell of side a is compared
-with the cells of side b that have the same levels. Factors that the two sides name differently need not be the same.
-"""
+"""Find the cells that a claim about nesting compares on this host (claims.matching)."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
+from plimsoll import design
 from plimsoll.claims import quantities
-from plimsoll.claims.sides import Contrast, Side
+from plimsoll.claims.matching import Matcher
+from plimsoll.claims.sides import Side
 from plimsoll.designs.nesting.factors import (
     ABOVE,
     BARE,
     CHILD_NETWORK,
     CORES,
     CREATION,
-    EMULATED_MACHINE,
     ENVIRONMENT,
     EVERY,
-    FACTORS,
     FROM,
-    MACHINE,
     MOST,
     NO_CHILDREN,
     PARENT_NETWORK,
     PLACEMENTS,
     TWICE,
     UP_TO,
+    Factors,
     NestingCell,
     NestingPlan,
     total,
 )
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
+from plimsoll.planning import virtual_machines
 
 # The task of a claim that names none, by its metric.
 USUAL = {"creation_time": CREATION}
-# A need of claims about virtual machines, in words; and why emulated ones do not meet it.
-MACHINES = "virtual machines on the host's own processor"
-NO_SPEED = "emulated ones say nothing about speed"
 # A network between two hosts that is no faster than this is the bottleneck, as in the paper (Mbit/s).
 FILLED = 1000
 # Number of children in the paper's claims.
@@ -64,7 +58,7 @@ def words_of(instances: int, levels: set[int], cores: int) -> set[str]:
     return words
 
 
-class Cells:
+class Cells(Matcher):
     """The cells of a plan without emulated virtual machines, to be found by their levels.
 
     `words` has the claims' words for the number of instances of each cell, by path.
@@ -106,10 +100,35 @@ class Cells:
             for cell in self.cells.values()
             if cell["task"] in tasks
             and (not one_each or cell["children"] in (NO_CHILDREN, "1", ABSENT))
-            and all(self._has(cell, factor, levels) for factor, levels in wanted.items())
+            and all(self.has(cell, factor, levels) for factor, levels in wanted.items())
         ]
 
-    def _has(self, cell: NestingCell, factor: str, levels: list[str]) -> bool:
+    def others(self, cell: NestingCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[NestingCell]:
+        """Return the cells with the `wanted` levels that are like `cell` in every factor that does not vary."""
+        return [other for other in self.of(metric, wanted) if _alike(cell, other, varying)]
+
+    def varying(self, claim: dict, metric_a: str, metric_b: str) -> set[str]:
+        """Return the factors that the sides name differently.
+
+        A total number of children is divided in two ways, so parents and children both vary.
+        """
+        divided = {"instances", "children"} if "total" in claim.get("scope", {}) else set()
+        return super().varying(claim, metric_a, metric_b) | divided
+
+    def sides(self, claim: dict, metric: str, cell: NestingCell) -> list[Side]:
+        """Return a metric in a cell as a side.
+
+        If the claim is about growth, the side also names the cell with half as many instances as its reference. The list is
+        empty if there is no such cell.
+        """
+        side = Side(self.placed(metric, cell), cell["path"])
+        if not quantities.find(claim.get("quantity")).relative:
+            return [side]
+        reference = self.half(cell)
+        return [replace(side, reference=reference, quantity=claim["quantity"])] if reference else []
+
+    def has(self, cell: NestingCell, factor: str, levels: list[str]) -> bool:
+        """Return whether a cell has one of the levels of a factor, or of a word for several factors."""
         if factor == "total":
             nested = cell["children"] != NO_CHILDREN
             return nested and str(total(cell)) in [str(self.most) if level == MOST else level for level in levels]
@@ -144,7 +163,7 @@ def most_children(plan: NestingPlan) -> int:
 
 def emulated(cell: NestingCell) -> bool:
     """Return whether a cell has an emulated virtual machine. It says nothing about speed, so no claim is tested on it."""
-    return EMULATED_MACHINE in (cell["runtime"], cell["server"])
+    return virtual_machines.is_of(virtual_machines.EMULATED_MACHINE, cell)
 
 
 def other_end(cell: NestingCell) -> str:
@@ -152,50 +171,65 @@ def other_end(cell: NestingCell) -> str:
     return cell["server"] if cell["runtime"] == BARE else cell["runtime"]
 
 
-def asking(plan: NestingPlan, study: dict) -> Callable[[dict], list]:
-    """Return a function from a claim to what it compares: contrasts, or a list of sides for each trend."""
-    cells = Cells(plan, study["metrics"])
+class Contrasts(design.Contrasts):
+    """Comparisons of a study of nesting."""
 
-    def asked(claim: dict) -> list:
-        return series(claim, cells) if "along" in claim else find(claim, cells)
+    def comparison_finder(self, plan: NestingPlan, study: dict) -> Callable[[dict], list]:
+        """Return a function from a claim to what it compares: contrasts, or a list of sides for each trend."""
+        cells = Cells(plan, study["metrics"])
 
-    return asked
+        def asked(claim: dict) -> list:
+            return series(claim, cells) if "along" in claim else cells.find(claim)
 
+        return asked
 
-def find(claim: dict, cells: Cells) -> list[Contrast]:
-    """Return the contrasts of a claim with two sides, without duplicates.
+    def arrangements(self, plan: NestingPlan) -> dict[str, NestingPlan]:
+        """Return the plan once for each placement of clients and servers, by the placement's description.
 
-    They include contrasts whose cells cannot be measured here.
-    """
-    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-    # A factor with the same levels on both sides does not vary. It acts like one of the scope.
-    varying = {factor for factor in {*a, *b} - {"metric"} if a.get(factor) != b.get(factor)}
-    if "total" in scope:
-        # A total number of children is divided in two ways, so parents and children both vary.
-        varying |= {"instances", "children"}
-    contrasts: dict[Contrast, None] = {}
-    for metric_a, metric_b in _metrics(claim):
-        for cell in cells.of(metric_a, _levels(scope, a)):
-            for other in cells.of(metric_b, _levels(scope, b)):
-                same_side = (metric_a, cell["path"]) == (metric_b, other["path"])
-                if not same_side and _alike(cell, other, varying):
-                    metrics = cells.placed(metric_a, cell), cells.placed(metric_b, other)
-                    sides = _referred(claim, cells, metrics[0], cell), _referred(claim, cells, metrics[1], other)
-                    if all(sides):
-                        contrasts.setdefault(Contrast(*sides))
-    return list(contrasts)
+        The paper does not say where they ran. Cells without client and server are the same in every placement.
+        """
+        there = dict.fromkeys(name for cell in plan["cells"].values() for name in cell.get("bindings", {}))
+        return {PLACEMENTS[name]: {**plan, "placement": name} for name in there} or {"": plan}
 
+    def unmet_needs(self, plan: NestingPlan) -> dict[str, str]:
+        """Return what claims may need and is unavailable or not measured on this host, in words, by the name of the need."""
+        cores = plan["cores"]
+        missing = virtual_machines.unmet_needs(plan)
+        if plan["open_vswitch"] != topology.KERNEL:
+            missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
+        if "second_host" not in plan:
+            missing["two_machines"] = (
+                "a second machine (second_host in config/config.yaml); the link here is as fast as we shape it"
+            )
+        elif plan["second_host"].get("megabits", math.inf) > FILLED:
+            missing["filled_link"] = (
+                "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
+            )
+        if cores < 4:
+            missing["cores_4"] = f"4 cores, and here are {cores}"
+        if (numbers := _from_the_cores_on(plan)) < LEVELS:
+            missing["nested_trend"] = (
+                f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured "
+                f"(nesting.children in a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+            )
+        if (most := most_children(plan)) < CHILDREN:
+            missing["children_256"] = (
+                f"{CHILDREN} children in one parent and in several, and here are {most} (nesting.children of the profile)"
+            )
+        return missing
 
-def _levels(scope: dict, side: dict) -> dict[str, list[str]]:
-    return {factor: levels for factor, levels in {**scope, **side}.items() if factor != "metric"}
+    def transferred_claim(self, claim: dict) -> dict | None:
+        """Return a claim for other cells, if it can be tested on those; None if it cannot.
 
-
-def _metrics(claim: dict) -> list[tuple[str, str]]:
-    """Return the pairs of metrics (a, b) that a claim compares: each with itself, unless the sides name different ones."""
-    a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
-    if a and b:
-        return [(one, other) for one in a for other in b]
-    return [(metric, metric) for metric in claim["metrics"]]
+        A claim about 256 children can be tested on the largest number that can be measured (MOST). A claim about 8 to 64
+        instances, on the paper's 12 cores, can be tested on numbers of instances from this host's number of cores on
+        (FROM).
+        """
+        if claim.get("scope", {}).get("total") == ["256"]:
+            return {**claim, "scope": {**claim["scope"], "total": [MOST]}}
+        if claim.get("along", {}).get("levels") == ["8", "16", "32", "64"]:
+            return {**claim, "along": {**claim["along"], "levels": [FROM]}}
+        return None
 
 
 def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
@@ -206,7 +240,7 @@ def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
     """
     if {"instances", "children"} <= varying and total(cell) != total(other):
         return False
-    fixed = set(FACTORS) - varying - {factor for name in varying for factor in VARIED.get(name, ())}
+    fixed = set(Factors.FACTORS) - varying - {factor for name in varying for factor in VARIED.get(name, ())}
     if ENVIRONMENT in varying and not _same_way(cell, other):
         return False
     if "runtime" in varying and NO_CHILDREN in (cell["children"], other["children"]):
@@ -221,19 +255,6 @@ def _same_way(cell: NestingCell, other: NestingCell) -> bool:
     """
     ways = [(one["runtime"] == BARE, one["server"] == BARE) for one in (cell, other)]
     return ways[0] == ways[1] or (True, True) in ways
-
-
-def _referred(claim: dict, cells: Cells, metric: str, cell: NestingCell) -> Side | None:
-    """Return the side of a claim: a metric in a cell.
-
-    If the claim is about growth, the side also names the cell with half as many instances as its reference. Return None
-    if there is no such cell.
-    """
-    side = Side(metric, cell["path"])
-    if not quantities.find(claim.get("quantity")).relative:
-        return side
-    reference = cells.half(cell)
-    return replace(side, reference=reference, quantity=claim["quantity"]) if reference else None
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:
@@ -251,57 +272,12 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
     groups: dict[tuple, list[tuple[int, Side]]] = defaultdict(list)
     for metric in claim["metrics"]:
         for cell in cells.of(metric, wanted):
-            key = (metric, *(cell[factor] for factor in FACTORS if factor != along["factor"]))
+            key = (metric, *(cell[factor] for factor in Factors.FACTORS if factor != along["factor"]))
             groups[key].append((int(cell[along["factor"]]), Side(metric, cell["path"])))
     whole = [[side for _, side in sorted(group, key=lambda one: one[0])] for group in groups.values()]
     measured = [[side for side in group if cells.cells[side.cell]["reason"] is None] for group in whole]
     # If no side of a trend can be measured, the reasons of all its sides are the reason.
     return [some or all_ for some, all_ in zip(measured, whole, strict=True)]
-
-
-def arrangements(plan: NestingPlan) -> dict[str, NestingPlan]:
-    """Return the plan once for each placement of clients and servers, by the placement's description.
-
-    The paper does not say where they ran. Cells without client and server are the same in every placement.
-    """
-    there = dict.fromkeys(name for cell in plan["cells"].values() for name in cell.get("bindings", {}))
-    return {PLACEMENTS[name]: {**plan, "placement": name} for name in there} or {"": plan}
-
-
-def unfit(cell: NestingCell) -> str | None:
-    """Return None: every cell fits its levels in every placement."""
-    return None
-
-
-def lacks(plan: NestingPlan) -> dict[str, str]:
-    """Return what claims may need and is unavailable or not measured on this host, in words, by the name of the need."""
-    cores = plan["cores"]
-    reason = no_machines(plan)
-    missing = {}
-    if reason:
-        missing = dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
-    elif plan.get("hypervisor"):
-        missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
-    if plan["open_vswitch"] != topology.KERNEL:
-        missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
-    if "second_host" not in plan:
-        missing["two_machines"] = (
-            "a second machine (second_host in config/config.yaml); the link here is as fast as we shape it"
-        )
-    elif plan["second_host"].get("megabits", math.inf) > FILLED:
-        missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
-    if cores < 4:
-        missing["cores_4"] = f"4 cores, and here are {cores}"
-    if (numbers := _from_the_cores_on(plan)) < LEVELS:
-        missing["nested_trend"] = (
-            f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured (nesting.children in "
-            f"a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
-        )
-    if (most := most_children(plan)) < CHILDREN:
-        missing["children_256"] = (
-            f"{CHILDREN} children in one parent and in several, and here are {most} (nesting.children of the profile)"
-        )
-    return missing
 
 
 def _from_the_cores_on(plan: NestingPlan) -> int:
@@ -311,23 +287,3 @@ def _from_the_cores_on(plan: NestingPlan) -> int:
     ]
     levels = {int(cell["instances"]) for cell in there}
     return sum(FROM in words_of(level, levels, plan["cores"]) for level in levels)
-
-
-def no_machines(plan: NestingPlan) -> str | None:
-    """Return why no virtual machine on the host's own processor is measured; None if one is."""
-    reasons = {cell["reason"]: None for cell in plan["cells"].values() if MACHINE in (cell["runtime"], cell["server"])}
-    return None if None in reasons else next(iter(reasons), "the configuration leaves them out")
-
-
-def elsewhere(claim: dict) -> dict | None:
-    """Return a claim for other cells, if it can be tested on those; None if it cannot.
-
-    A claim about 256 children can be tested on the largest number that can be measured (MOST). A claim about 8 to 64
-    instances, on the paper's 12 cores, can be tested on numbers of instances from this host's number of cores on
-    (FROM).
-    """
-    if claim.get("scope", {}).get("total") == ["256"]:
-        return {**claim, "scope": {**claim["scope"], "total": [MOST]}}
-    if claim.get("along", {}).get("levels") == ["8", "16", "32", "64"]:
-        return {**claim, "along": {**claim["along"], "levels": [FROM]}}
-    return None

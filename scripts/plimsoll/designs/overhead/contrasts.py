@@ -1,129 +1,92 @@
-"""Finds the cells that a claim compares on this host.
-
-A claim names the levels of side a, the levels of side b, and the levels of both sides (`scope`). Every cell of side a is
-compared with the cells of side b that are like it in all other factors. Factors for which the sides name different levels may
-differ.
-"""
+"""Finds the cells that a claim compares on this host (claims.matching)."""
 
 from collections.abc import Callable
-from itertools import product
 
+from plimsoll import design
 from plimsoll.claims import book, quantities
-from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, FACTORS, MACHINE, OWN, OverheadCell, OverheadPlan
+from plimsoll.claims.matching import Matcher, named_differently
+from plimsoll.claims.sides import Side
+from plimsoll.designs.overhead.factors import BARE, OWN, Factors, OverheadCell, OverheadPlan
 from plimsoll.interchange import ABSENT
-from plimsoll.planning import availability
+from plimsoll.planning import availability, virtual_machines
 
-# Need of claims about virtual machines, in words. Emulated machines say nothing about speed, so they are not compared.
-MACHINES = "virtual machines on the host's own processor"
-NO_SPEED = "emulated ones say nothing about speed"
 # Claims about variation over a day are tested with windows of minutes, and not with windows of seconds (s).
 LONG_WINDOW = 600
 
 
-def asking(plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
-    """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
-    cells = [cell for cell in plan["cells"].values() if cell["runtime"] != EMULATED_MACHINE]
+class Cells(Matcher):
+    """The cells of a plan without emulated virtual machines, which say nothing about speed."""
 
-    def asked(claim: dict) -> list[Contrast]:
-        a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-        if not a or not b:
-            return []
-        # A factor for which both sides name the same levels works like one of the scope.
-        varying = {factor for factor in {*a, *b} if a.get(factor) != b.get(factor)}
-        if book.METRIC in varying:
-            # A metric belongs to a benchmark, and only benchmarks of the disk have a storage.
-            varying |= {"benchmark", "storage"}
-        contrasts: dict[Contrast, None] = {}
-        for of_a, of_b in _pairs(claim, study["metrics"], varying):
-            for cell in _of(cells, study["metrics"][of_a], {**scope, **a}):
-                for other in _of(cells, study["metrics"][of_b], {**scope, **b}):
-                    if (of_a == of_b and cell is other) or _left_out(claim, of_a, cell):
-                        continue
-                    if all(cell[factor] == other[factor] for factor in set(FACTORS) - varying):
-                        contrasts.setdefault(Contrast(*(_side(claim, *one) for one in ((of_a, cell), (of_b, other)))))
-        return list(contrasts)
+    def __init__(self, plan: OverheadPlan, known: dict[str, dict]):
+        emulated = virtual_machines.EMULATED_MACHINE
+        self.cells = [cell for cell in plan["cells"].values() if cell["runtime"] != emulated]
+        self.known = known
 
-    return asked
+    def of(self, metric: str, wanted: dict[str, list[str]]) -> list[OverheadCell]:
+        """Return the cells with the wanted levels in which a metric is measured.
 
+        If a claim names no storage, it is about each runtime's own storage.
+        """
+        benchmark = self.known[metric]["benchmark"]
+        wanted = {"storage": [OWN], **wanted, "benchmark": wanted.get("benchmark", [benchmark])}
+        return [
+            cell
+            for cell in self.cells
+            if cell["benchmark"] == benchmark
+            and cell["benchmark"] in wanted["benchmark"]
+            and cell["storage"] in (ABSENT, *wanted["storage"])
+            and cell["runtime"] in wanted.get("runtime", [cell["runtime"]])
+        ]
 
-def _pairs(claim: dict, known: dict[str, dict], varying: set[str]) -> list[tuple[str, str]]:
-    """Return the pairs of metrics to compare: each with itself, unless the claim compares metrics or benchmarks."""
-    a, b = (claim[side].get(book.METRIC) for side in ("a", "b"))
-    if a and b:
-        return list(product(a, b))
-    metrics = [metric for metric in claim["metrics"] if metric in known]
-    if "benchmark" not in varying:
-        return [(metric, metric) for metric in metrics]
-    return [(one, other) for one in metrics for other in metrics if known[one]["benchmark"] != known[other]["benchmark"]]
+    def others(self, cell: OverheadCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[OverheadCell]:
+        """Return the cells with the wanted levels that are like `cell` in every factor that does not vary."""
+        fixed = set(Factors.FACTORS) - varying
+        return [other for other in self.of(metric, wanted) if all(cell[factor] == other[factor] for factor in fixed)]
 
+    def compared_metrics(self, claim: dict) -> list[tuple[str, str]]:
+        """Return the pairs of metrics to compare: each with itself, unless the claim compares metrics or benchmarks."""
+        if book.METRIC in claim["a"] and book.METRIC in claim["b"]:
+            return super().compared_metrics(claim)
+        metrics = [metric for metric in claim["metrics"] if metric in self.known]
+        if not {"benchmark", book.METRIC} & named_differently(claim):
+            return [(metric, metric) for metric in metrics]
+        of = {metric: self.known[metric]["benchmark"] for metric in metrics}
+        return [(one, other) for one in metrics for other in metrics if of[one] != of[other]]
 
-def _of(cells: list[OverheadCell], metric: dict, wanted: dict[str, list[str]]) -> list[OverheadCell]:
-    """Return the cells with the wanted levels in which a metric is measured.
+    def varying(self, claim: dict, metric_a: str, metric_b: str) -> set[str]:
+        """Return the factors that the sides name differently.
 
-    If a claim names no storage, it is about each runtime's own storage.
-    """
-    wanted = {"storage": [OWN], **wanted, "benchmark": wanted.get("benchmark", [metric["benchmark"]])}
-    return [
-        cell
-        for cell in cells
-        if cell["benchmark"] == metric["benchmark"]
-        and cell["benchmark"] in wanted["benchmark"]
-        and cell["storage"] in (ABSENT, *wanted["storage"])
-        and cell["runtime"] in wanted.get("runtime", [cell["runtime"]])
-    ]
+        A metric belongs to a benchmark, and only benchmarks of the disk have a storage.
+        """
+        of_metric = {"benchmark", "storage"} if book.METRIC in named_differently(claim) else set()
+        return super().varying(claim, metric_a, metric_b) | of_metric
 
-
-def _left_out(claim: dict, metric: str, cell: OverheadCell) -> bool:
-    """Return whether the claim excludes a cell of side a and its metric (`except`)."""
-    there = {**{factor: cell[factor] for factor in FACTORS}, "metric": metric}
-    exceptions = book.listed(claim, "except")
-    return any(all(there[factor] in levels for factor, levels in one.items()) for one in exceptions)
+    def sides(self, claim: dict, metric: str, cell: OverheadCell) -> list[Side]:
+        """Return a metric in a cell as a side, with bare metal as its reference if the claim is about losses."""
+        if not quantities.find(claim.get("quantity")).relative:
+            return [Side(metric, cell["path"])]
+        return [Side(metric, cell["path"], cell["path"].replace(f"/{cell['runtime']}", f"/{BARE}"), claim["quantity"])]
 
 
-def _side(claim: dict, metric: str, cell: OverheadCell) -> Side:
-    """Return a side, with bare metal as its reference if the claim is about losses."""
-    if not quantities.find(claim.get("quantity")).relative:
-        return Side(metric, cell["path"])
-    return Side(metric, cell["path"], cell["path"].replace(f"/{cell['runtime']}", f"/{BARE}"), claim["quantity"])
+class Contrasts(design.Contrasts):
+    """Comparisons of a study of overhead."""
 
+    def comparison_finder(self, plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
+        """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
+        cells = Cells(plan, study["metrics"])
+        return lambda claim: cells.find(claim) if claim.get("a") and claim.get("b") else []
 
-def arrangements(plan: OverheadPlan) -> dict[str, OverheadPlan]:
-    """Return the plan alone: the paper leaves nothing open that could be arranged."""
-    return {"": plan}
-
-
-def unfit(cell: OverheadCell) -> str | None:
-    """Return None: every cell is what its levels say in every arrangement."""
-    return None
-
-
-def lacks(plan: OverheadPlan) -> dict[str, str]:
-    """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
-    missing = {}
-    if reason := no_machines(plan):
-        missing |= dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
-    elif plan.get("hypervisor"):
-        missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
-    if "second_host" not in plan:
-        missing["remote_host"] = "another machine at the other end of the network (second_host in config/config.yaml)"
-    longest = max((cell["window_seconds"] for cell in plan["cells"].values()), default=0)
-    if longest < LONG_WINDOW:
-        wanted = f"overhead.window_seconds and storage_window_seconds: {LONG_WINDOW}"
-        missing["long_windows"] = (
-            f"windows of {LONG_WINDOW} s or more, as the paper's were of a day: how iterations vary within {longest:g} s is "
-            f"another question{availability.in_time(plan, len(plan['cells']), LONG_WINDOW, wanted)}"
-        )
-    missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
-    return missing
-
-
-def no_machines(plan: OverheadPlan) -> str | None:
-    """Return why no virtual machine on the host's own processor is measured; None if one is."""
-    reasons = {cell["reason"]: None for cell in plan["cells"].values() if cell["runtime"] == MACHINE}
-    return None if None in reasons else next(iter(reasons), "the configuration leaves them out")
-
-
-def elsewhere(claim: dict) -> dict | None:
-    """Return None: a claim about overhead cannot be moved to other cells."""
-    return None
+    def unmet_needs(self, plan: OverheadPlan) -> dict[str, str]:
+        """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
+        missing = virtual_machines.unmet_needs(plan)
+        if "second_host" not in plan:
+            missing["remote_host"] = "another machine at the other end of the network (second_host in config/config.yaml)"
+        longest = max((cell["window_seconds"] for cell in plan["cells"].values()), default=0)
+        if longest < LONG_WINDOW:
+            wanted = f"overhead.window_seconds and storage_window_seconds: {LONG_WINDOW}"
+            missing["long_windows"] = (
+                f"windows of {LONG_WINDOW} s or more, as the paper's were of a day: how iterations vary within {longest:g} s "
+                f"is another question{availability.in_time(plan, len(plan['cells']), LONG_WINDOW, wanted)}"
+            )
+        missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
+        return missing
