@@ -136,7 +136,7 @@ def test_a_killed_job_leaves_nothing_half(results, tmp_path):
             os.kill(number, signal.SIGKILL)
     job.join()
     taken = [name for name in NAMES if together.Queue(results).take(name)]
-    assert len(taken) < 3
+    assert len(taken) < len(NAMES)
     assert there(results) == sorted(f"{name}.{kind}" for name in taken for kind in ("ipynb", "own.csv", "pdf"))
     # The next start of the workflow begins without drafts.
     together.begin(results.parent, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES}, 1)

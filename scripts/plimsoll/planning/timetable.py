@@ -52,9 +52,10 @@ def study(name: str) -> Study:
     """Read a study's file as far as forecasts need it. What is not there counts as nothing."""
     text = _text(paths.CONFIG / f"studies/{name}.yaml")
     figures = re.search(r"^figures:\n((?:[ #].*\n|\n)*)", text, re.MULTILINE)
-    usual = _value(_text(paths.PROJECT / f"scripts/plimsoll/designs/{_value(text, 'design')}/factors.py"), "USUAL_HOURS", "=")
+    design = _text(paths.PROJECT / f"scripts/plimsoll/designs/{_value(text, 'design')}/factors.py")
+    usual = re.search(r"^ *USUAL_HOURS = ([\d.]+)", design, re.MULTILINE)
     number = len(re.findall(r"^  [\w-]+:", figures[1], re.MULTILINE)) if figures else 0
-    return Study(_value(text, "image"), number, float(usual) if re.fullmatch(r"[\d.]+", usual) else None)
+    return Study(_value(text, "image"), number, float(usual[1]) if usual else None)
 
 
 def selected(text: str) -> list[str]:
@@ -197,8 +198,9 @@ def _lacks_engines() -> bool:
     return not there & {"dockerd", "docker"} or not there & {"apptainer", "singularity"}
 
 
-def _value(text: str, key: str, sign: str = ":") -> str:
-    found = re.search(rf"^{key} ?{sign} *([^#\n]*)", text, re.MULTILINE)
+def _value(text: str, key: str) -> str:
+    """Return the value of a key at the beginning of a line of YAML."""
+    found = re.search(rf"^{key}: *([^#\n]*)", text, re.MULTILINE)
     return found[1].strip() if found else ""
 
 
