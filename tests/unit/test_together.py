@@ -23,6 +23,7 @@ def results(tmp_path, monkeypatch):
     (tmp_path / "locks").chmod(0o1777)
     monkeypatch.setattr(together.os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setenv(together.VARIABLE, "")
+    monkeypatch.setenv(together.WORKFLOW, "")
     folder = tmp_path / STUDY
     (folder / "tables").mkdir(parents=True)
     (folder / "tables/tests.csv").write_text("p\n0.5\n")

@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from plimsoll import documents
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import WORKFLOW, PlimsollError
 from plimsoll.host import machine_lock
 from plimsoll.measuring import stop
 
@@ -41,6 +41,8 @@ def begin(results: Path, notebooks: Mapping[tuple[str, str], Path], jobs: int) -
 
     `jobs` is the number of jobs that Snakemake runs at once. Drafts of earlier starts are removed.
     """
+    # A job that draws all figures must not outlive its workflow (plimsoll.measuring.stop).
+    os.environ[WORKFLOW] = str(os.getpid())
     name = os.environ[VARIABLE] = f"{os.getpid()}-{time.time_ns()}"
     processes = max(1, min(MOST, len(os.sched_getaffinity(0)) // jobs))
     for study in {study for study, _ in notebooks}:
