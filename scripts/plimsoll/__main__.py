@@ -641,38 +641,24 @@ def _figure(options: argparse.Namespace) -> None:
     from plimsoll import designs
     from plimsoll.config import studies
     from plimsoll.figures import render
-    from plimsoll.figures.data import FigureData
-    from plimsoll.measuring import planned, progress
-    from plimsoll.planning import availability
+    from plimsoll.measuring import planned
     from plimsoll.terminal import patience
 
     render.prepare()
     loaded = studies.read(options.study, designs.known())
-    plan = planned.read(options.plan, loaded.design.factors)
-    waiting = progress.waiting(options.results / "progress")
+    drawing = render.Drawing(loaded, planned.read(options.plan, loaded.design.factors), options.results, options.runs)
 
     def line(name: str) -> str:
         place = patience.place(options.results.parent, options.study.stem, name)
         return f"{options.study.stem}: drawing {name}" + (f", {place}" if place else "")
 
-    def is_measured(name: str) -> bool:
-        return not waiting or waiting.isdisjoint(
-            f"{cell}/{repetition}" for cell, repetition in availability.figure_runs(plan, loaded, name)
-        )
-
-    def gathered(name: str) -> FigureData:
-        return render.gather(loaded, plan, name, options.results, options.runs)
-
-    def draw(name: str, notebook: Path, folder: Path) -> None:
-        output, executed = folder / "figures" / name, folder / "notebooks" / f"{name}.ipynb"
-        render.run(gathered(name), notebook, folder, output, executed)
-
     if len(queue.notebooks) > 1:
-        queue.draw(draw, is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
+        queue.draw(drawing.into, drawing.is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
         if queue.take(options.figure):
             return
     with patience.told(line(options.figure)):
-        render.run(gathered(options.figure), options.notebook, options.results, options.output, options.executed)
+        data = drawing.gathered(options.figure)
+        render.run(data, options.notebook, options.results, options.output, options.executed)
 
 
 def _report(options: argparse.Namespace) -> None:
