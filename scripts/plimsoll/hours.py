@@ -457,4 +457,5 @@ def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: 
 
 
 def _snakemake(folder: Path, settings: list[str]) -> None:
-    rounds.make([f"{folder}/claims.json"], settings)
+    """Measure what is planned. Observations are enough to choose blocks: what pages show is judged after all stages."""
+    rounds.make([f"{folder}/runs.csv"], settings)
