@@ -9,7 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-from snakemake.logging import logger
 from snakemake.utils import min_version
 
 # Studies, claims, profiles and the papers' tables come from the archive. This is set before anything of the package is
@@ -26,7 +25,8 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.given import prepare
 from plimsoll.measuring import lock
-from plimsoll.terminal import interruption, lines, requested
+from plimsoll.terminal import interruption, requested
+from plimsoll.terminal.live import events
 from plimsoll.terminal.ready import refuse
 
 min_version("9.0")
@@ -41,7 +41,7 @@ try:
 except PlimsollError as problem:
     refuse(problem)
 
-logger.addFilter(lines.Filter(False, SELECTED))
+events.claim()
 
 
 wildcard_constraints:

@@ -37,8 +37,13 @@ def use_this_python() -> None:
     """Make `python` in the rules the interpreter of the workflow, and `plimsoll` this project's package, however it was
     started."""
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ["PYTHONPATH"] = environment()["PYTHONPATH"]
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment variables, with this project's package on the search path."""
     modules = [str(PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, modules))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, modules))}
 
 
 def source(path: str | Path) -> str:

@@ -1,6 +1,5 @@
 """Measure in rounds until every comparison's interval is narrow enough. Each round starts the workflow again."""
 
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +9,8 @@ from plimsoll.analysis import blocks
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import given_up, planned
 from plimsoll.planning import precision, repetitions
-from plimsoll.terminal import interruption
+from plimsoll.terminal import interruption, starting
+from plimsoll.terminal.live import call
 
 
 def make(targets: list[str], settings: list[str]) -> None:
@@ -19,8 +19,9 @@ def make(targets: list[str], settings: list[str]) -> None:
     Raise PlimsollError if the workflow fails.
     """
     given_up.begin()
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
-    if interruption.run([*command, "--config", *settings] if settings else command):
+    words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
+    command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
         raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
 
 

@@ -38,7 +38,11 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
     users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone. Settings that a
     killed `plimsoll doctor` left changed are taken back before.
     """
-    with machine_lock.held(say_whose):
+    waited_for: list[str] = []
+    with machine_lock.held(lambda holder: waited_for.append(holder) or say_whose(holder)):
+        if waited_for:
+            # For the line of the terminal, which says that this process waits.
+            print("the machine is free", file=sys.stderr, flush=True)
         _undo_left()
         if machine_lock.due():
             left = machine_lock.to_sweep()
@@ -63,7 +67,11 @@ def undo_left() -> None:
     if not machine_lock.free():
         _say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
         return
-    with machine_lock.held(say_whose):
+    waited_for: list[str] = []
+    with machine_lock.held(lambda holder: waited_for.append(holder) or say_whose(holder)):
+        if waited_for:
+            # For the line of the terminal, which says that this process waits.
+            print("the machine is free", file=sys.stderr, flush=True)
         _undo_left()
 
 
