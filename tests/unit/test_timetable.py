@@ -63,6 +63,8 @@ def test_what_is_there_takes_no_time(machine, monkeypatch):
     assert timetable.foretell(["liu2020"], minutes=12)["setup"] == timetable.ENGINES
     assert timetable.foretell(["liu2020"], minutes=12)["images"] == 0
     assert timetable.foretell(["jha2018", "jha2021"], minutes=12)["images"] == timetable.IMAGE
+    monkeypatch.setenv("IMAGE", "images.tar.gz")
+    assert timetable.foretell(["jha2018"], minutes=12)["images"] == 0
     spent(machine, given=[0.5, 0.25])
     assert timetable.foretell(["liu2020"])["measuring"] == timetable.seconds_of(0.25)
     assert timetable.foretell(["liu2020"], hours=0.75)["measuring"] == 0

@@ -71,7 +71,9 @@ def foretell(studies: Iterable[str], hours: float | None = None, minutes: float 
     names = list(studies)
     described = [study(name) for name in names]
     taken = _numbers(_read(paths.image_store() / TAKEN))
-    missing = {one.image for one in described if not any(paths.image_store().glob(f"{one.image}-*/image.json"))}
+    # Images from a file (IMAGE) are not built.
+    needed = set() if os.environ.get("IMAGE") else {one.image for one in described}
+    missing = {name for name in needed if not any(paths.image_store().glob(f"{name}-*/image.json"))}
     parts = {
         "setup": ENVIRONMENT * _lacks_environment() + ENGINES * _lacks_engines(),
         "images": sum(taken.get(f"image {name}", IMAGE) for name in missing),
