@@ -1,7 +1,7 @@
 # What is typed in a clone without knowing more: the command is `./plimsoll`, and `./plimsoll --help` lists what it does.
 #
 #   make reproduce                  ./plimsoll reproduce: install what is missing, measure the studies, write their pages
-#     STUDIES=all HOURS=0.15 PROFILE=paper DIRECTORY=/data/run2 IMAGE=images.tar.gz
+#     STUDIES=all HOURS=0.15 MINUTES=12 PROFILE=paper DIRECTORY=/data/run2 IMAGE=images.tar.gz
 #     FROM=plimsoll-liu2020.zip CLAIMS=mine.yaml
 #   make setup                      only install what the commands need (STUDIES=, IMAGE=)
 #   make test                       the tests, on real containers (LONG=1: all of them)
@@ -14,7 +14,7 @@
 .DEFAULT_GOAL := help
 
 # Variables that each target may be given. Any other is refused, because make would ignore a misspelt variable silently.
-takes.reproduce = $(if $(FROM),FROM CLAIMS,STUDIES PROFILE DIRECTORY HOURS IMAGE FROM)
+takes.reproduce = $(if $(FROM),FROM CLAIMS,STUDIES PROFILE DIRECTORY HOURS MINUTES IMAGE FROM)
 takes.setup = STUDIES IMAGE
 takes.test = LONG
 takes.test-of-units = LONG
@@ -61,12 +61,13 @@ CLAIMS ?=
 PROFILE ?=
 DIRECTORY ?=
 HOURS ?=
+MINUTES ?=
 SEED ?= 2026
 LONG ?= 0
 
 # What a user gives, or the name of a file, reaches the shell only as the value of a variable, so it is never a command.
 # (A default is set before this line: an exported variable is defined, and `?=` leaves it as it is.)
-export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOURS SEED NUMBER FAULTS INPUTS
+export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOURS MINUTES SEED NUMBER FAULTS INPUTS
 # Number of one start of the workflow (docs/reference/statuses.md).
 export PLIMSOLL_START := $(shell date +%s%N)
 
@@ -76,9 +77,9 @@ help:
 	@sed -n '/^[^#]/q; s/^#$$//p; s/^# \{1,3\}//p' Makefile
 
 reproduce:
-	@set -f; ./plimsoll reproduce $(if $(STUDIES),$$STUDIES) $(if $(HOURS),--hours "$$HOURS") $(if $(PROFILE),--profile "$$PROFILE") \
-		$(if $(DIRECTORY),--directory "$$DIRECTORY") $(if $(IMAGE),--image "$$IMAGE") $(if $(FROM),--from "$$FROM") \
-		$(if $(CLAIMS),--claims "$$CLAIMS")
+	@set -f; ./plimsoll reproduce $(if $(STUDIES),$$STUDIES) $(if $(HOURS),--hours "$$HOURS") $(if $(MINUTES),--minutes "$$MINUTES") \
+		$(if $(PROFILE),--profile "$$PROFILE") $(if $(DIRECTORY),--directory "$$DIRECTORY") $(if $(IMAGE),--image "$$IMAGE") \
+		$(if $(FROM),--from "$$FROM") $(if $(CLAIMS),--claims "$$CLAIMS")
 
 # Tests that measure nothing take the processor time that the tests of users leave, whose images are built first. The rest
 # has the machine to itself. With LONG=1 the tests that are marked `long`, those of clusters, and those of the guest with
@@ -116,7 +117,8 @@ lint:
 	.venv/bin/snakefmt --check Snakefile rules
 	.venv/bin/snakemake --lint
 
-docs: setup
+docs:
+	@bash scripts/setup/python.sh
 	.venv/bin/python -m sphinx -q -n -W --keep-going -b html docs docs/_build
 	@echo "docs/_build/index.html is the documentation."
 

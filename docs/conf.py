@@ -19,3 +19,5 @@ html_title = "Plimsoll"
 html_copy_source = False
 html_show_sphinx = False
 nitpicky = True
+# Options such as --from stay as they are typed.
+smartquotes = False

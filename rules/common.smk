@@ -14,7 +14,7 @@ from plimsoll.host import temporary
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import given_up, lock, stop
-from plimsoll.planning import planner, tries
+from plimsoll.planning import planner, timetable, tries
 from plimsoll.terminal import again, counting, ending, interruption, requested
 from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
@@ -157,9 +157,11 @@ def at_end():
 
 
 def tell_findings():
-    """Print the claims, if the request ends with them."""
+    """Print the claims, and what this command took beside what it foretold, if the request ends with them."""
     if ending.is_telling(REQUEST.targets, REQUEST.dry):
         ending.tell(SELECTED)
+        if told := timetable.told(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
+            print(f"plimsoll: {told}", file=sys.stderr, flush=True)
 
 
 def end_of_nothing():

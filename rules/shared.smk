@@ -8,7 +8,7 @@ from pathlib import Path
 from plimsoll import code, paths
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.figures import sources
+from plimsoll.figures import sources, together
 from plimsoll.terminal import patience
 from plimsoll.workflow import bill_of, image_of
 
@@ -66,5 +66,8 @@ def needed(rule):
 
 
 def note_figures():
-    """Note which figures this start of the workflow draws, so that each can say which of how many it is."""
-    patience.note_figures(Path("results"), [(job.study, job.figure) for job in needed("figure")])
+    """Note which figures this start of the workflow draws. The first job of a figure draws all of them."""
+    drawn = needed("figure")
+    patience.note_figures(Path("results"), [(job.study, job.figure) for job in drawn])
+    notebooks = {(job.study, job.figure): sources.notebook(chart_of(job)) for job in drawn}
+    together.begin(Path("results"), notebooks, workflow.cores)

@@ -20,8 +20,9 @@ BETWEEN = re.compile(r"[;&|()<>]+")
 # Folders whose files a page may name. What a workflow makes in results/ and hosts/ is not among them.
 FOLDERS = "scripts|config|docs|tests|rules|containers|notebooks|profiles|envs|results/reference"
 PATH = re.compile(rf"(?:{FOLDERS})/[\w./*-]+")
-# Made on a machine, or by `make docs`.
-MADE = ("config/local.yaml", "docs/_build", "docs/reference/generated")
+# Folders that `make docs` makes, and what else is made on a machine.
+BUILT = tuple(re.findall(r"^/(docs/.*?)/?$", (PROJECT / ".gitignore").read_text(), re.MULTILINE))
+MADE = ("config/local.yaml", *BUILT)
 
 
 class Block(NamedTuple):

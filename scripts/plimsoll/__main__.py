@@ -36,8 +36,7 @@ def _run(options: argparse.Namespace) -> int | None:
         return options.stage(options)
     from plimsoll.terminal import patience
 
-    place = patience.place(options.results.parent, options.study.stem, options.figure) if "figure" in options else ""
-    with patience.told(options.says.format(**vars(options)) + (f", {place}" if place else "")):
+    with patience.told(options.says.format(**vars(options))):
         return options.stage(options)
 
 
@@ -75,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
     together = ("plan", "results", "output", "means", "verdicts", "comparisons")
     stage(_sessions, "study", paths=together, says="{study}: putting its sessions together")
-    verdicts = stage(_verdicts, paths=("page", "table"), says="verdicts: writing the page")
+    verdicts = stage(_verdicts, paths=("page", "table", "start"), says="verdicts: writing the pages")
     verdicts.add_argument("--verdicts", nargs="+", type=Path, required=True, help="claims.json of each study that was measured")
     verdicts.add_argument(
         "--comparisons", nargs="+", type=Path, required=True, help="comparisons.csv of each, in the same order"
@@ -83,7 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
     verdicts.add_argument("--sessions", nargs="+", type=Path, required=True, help="sessions.json of each, in the same order")
     verdicts.add_argument("--beside", nargs="*", type=Path, default=[], help="folders of studies that an earlier start judged")
-    spent = stage(_hours, "hours")
+    spent = stage(_hours)
+    amount = spent.add_mutually_exclusive_group(required=True)
+    amount.add_argument("--hours", help="of measuring each study; `usual` are those of its design")
+    amount.add_argument("--minutes", help="in all, from the start of this command to the pages")
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
     stage(_new_session).add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -103,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     for option in ("image", "host", "environments", "runs"):
         table.add_argument(f"--{option}", type=Path)
     drawn = ("study", "plan", "results", "notebook", "output", "executed")
-    figure = stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
+    figure = stage(_figure, "figure", paths=drawn)
     figure.add_argument("--runs", type=Path, help="the list of all runs of the study, if there is one")
     folders = ("figures", "tables", "records")
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
@@ -141,10 +143,15 @@ def _host(options: argparse.Namespace) -> None:
 def _image(options: argparse.Namespace) -> None:
     """build an image for every runtime, unless that is done"""
     import json
+    import time
 
     from plimsoll.images import builder
+    from plimsoll.planning import timetable
 
-    options.output.write_text(json.dumps(builder.build(options.name, options.base), indent=1) + "\n")
+    begun = time.monotonic()
+    image = builder.build(options.name, options.base)
+    timetable.note_image(options.name, time.monotonic() - begun)
+    options.output.write_text(json.dumps(image, indent=1) + "\n")
 
 
 def _sbom(options: argparse.Namespace) -> None:
@@ -290,18 +297,27 @@ def _sessions(options: argparse.Namespace) -> None:
 
 def _verdicts(options: argparse.Namespace) -> None:
     """put the verdicts on all studies' claims together"""
-    from plimsoll.pages import verdict_page
+    from plimsoll.pages import start_page, verdict_page
 
     files = zip(options.verdicts, options.comparisons, options.answers, options.sessions, strict=True)
-    table, page = verdict_page.made(files, _study, options.beside)
+    every = verdict_page.gathered(files, _study, options.beside)
+    table, page = verdict_page.written(every, _study)
     table.to_csv(options.table, index=False)
     options.page.write_text(page)
+    options.start.write_text(start_page.render(every, _study, options.start.parent))
 
 
 @interruption.explained()
 def _hours(options: argparse.Namespace) -> None:
-    """measure the studies that have stages for so many hours each, where they decide most"""
-    tasks.measure_for(options.hours, options.settings)
+    """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
+    from plimsoll.measuring import given_up
+    from plimsoll.planning import amounts
+
+    given_up.begin()
+    # A text that is no time is refused before anything is read.
+    in_all = options.minutes is not None
+    time = tasks.Time(minutes=amounts.minutes(options.minutes)) if in_all else tasks.Time(amounts.hours(options.hours))
+    tasks.measure_for(time, options.settings)
 
 
 def _new_session(options: argparse.Namespace) -> None:
@@ -365,16 +381,35 @@ def _table(options: argparse.Namespace) -> None:
 
 
 def _figure(options: argparse.Namespace) -> None:
-    """collect what a figure shows, and run its notebook"""
+    """draw a figure by its notebook, and with it all others that this start of the workflow draws"""
+    from plimsoll.figures import together
+
+    queue = together.Queue(options.results)
+    if queue.take(options.figure):
+        return
+    # Figures are drawn beside each other, and threads of one would be in the way of the others.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from plimsoll import designs
     from plimsoll.config import studies
     from plimsoll.figures import render
     from plimsoll.measuring import planned
+    from plimsoll.terminal import patience
 
+    render.prepare()
     loaded = studies.read(options.study, designs.known())
-    plan = planned.read(options.plan, loaded.design.factors)
-    data = render.gather(loaded, plan, options.figure, options.results, options.runs)
-    render.run(data, options.notebook, options.results, options.output, options.executed)
+    drawing = render.Drawing(loaded, planned.read(options.plan, loaded.design.factors), options.results, options.runs)
+
+    def line(name: str) -> str:
+        place = patience.place(options.results.parent, options.study.stem, name)
+        return f"{options.study.stem}: drawing {name}" + (f", {place}" if place else "")
+
+    if len(queue.notebooks) > 1:
+        queue.draw(drawing.into, drawing.is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
+        if queue.take(options.figure):
+            return
+    with patience.told(line(options.figure)):
+        data = drawing.gathered(options.figure)
+        render.run(data, options.notebook, options.results, options.output, options.executed)
 
 
 def _report(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.errors import PlimsollError
 
@@ -13,28 +13,39 @@ if TYPE_CHECKING:  # a command that only prints its help imports nothing of the 
     from plimsoll.config.studies import Study
 
 
-def measure_for(time: str, settings: Sequence[str]) -> None:
-    """Measure the selected studies that have stages for so many hours each, where they decide most.
+class Time(NamedTuple):
+    """How long studies are measured: `hours` each, or so long that a command takes `minutes` from set-up to the pages.
 
-    `time` is a number of hours, or amounts.USUAL.
+    Without both, each study has the usual hours of its design.
     """
-    from plimsoll import designs, hours
+
+    hours: float | None = None
+    minutes: float | None = None
+
+
+def measure_for(time: Time, settings: Sequence[str]) -> None:
+    """Measure the selected studies that have stages for a time, where they decide most."""
+    from plimsoll import minutes
     from plimsoll.config import configuration, studies
 
-    for name in studies.selected(configuration.read(settings)["studies"]):
-        if wanted := hours_for(studies.load(name, designs.known()), time):
-            hours.spend(name, wanted, settings)
+    names = studies.selected(configuration.read(settings)["studies"])
+    if time.minutes is None:
+        minutes.spend_hours(names, time.hours, list(settings))
+    else:
+        minutes.spend(names, time.minutes, list(settings))
 
 
-def hours_for(study: Study, time: str) -> float | None:
-    """Return the hours that a study is measured for; None if it is measured as a whole.
-
-    `time` is a number of hours, or amounts.USUAL.
-    """
-    from plimsoll.planning import amounts
+def hours_for(study: Study, time: Time) -> float | None:
+    """Return the hours that a study is measured for if it is measured alone; None if it is measured as a whole."""
+    from plimsoll.planning import timetable
 
     factors = study.design.factors
-    return (amounts.hours(time) or factors.USUAL_HOURS) if factors.STAGES else None
+    if not factors.STAGES:
+        return None
+    if time.minutes is not None:
+        measuring = timetable.foretell([study["id"]], minutes=time.minutes)["measuring"]
+        return timetable.spent(study["id"]).hours + max(0.0, timetable.hours_of(measuring))
+    return time.hours or factors.USUAL_HOURS
 
 
 def begin_session(settings: Sequence[str]) -> None:

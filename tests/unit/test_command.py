@@ -190,14 +190,18 @@ def begun(monkeypatch, tmp_path):
 
 def test_reproduce_installs_measures_for_the_usual_time_and_makes_all(begun):
     assert cli.main(["reproduce"]) == 0
-    assert begun == [("set_up", [], None), ("measure_for", "usual", []), ("workflow", ["all"], [])]
+    assert begun == [
+        ("set_up", [], None, steps.Foretold(["liu2020"], tasks.Time(), None)),
+        ("measure_for", tasks.Time(), []),
+        ("workflow", ["all"], []),
+    ]
 
 
 def test_studies_time_and_settings_are_passed_on(begun):
     words = "jha2021,li2018 liu2020 --minutes 9 --config seed=1 --no-set-up"
     assert cli.main(["reproduce", *words.split()]) == 0
     settings = ["studies=jha2021,li2018,liu2020", "seed=1"]
-    assert begun == [("measure_for", "0.15", settings), ("workflow", ["all"], settings)]
+    assert begun == [("measure_for", tasks.Time(minutes=9), settings), ("workflow", ["all"], settings)]
 
 
 def test_a_profile_of_its_own_number_of_repetitions_has_no_time(begun):
@@ -205,7 +209,7 @@ def test_a_profile_of_its_own_number_of_repetitions_has_no_time(begun):
     assert [step for step, *_ in begun] == ["set_up", "workflow"]
     begun.clear()
     assert cli.main(["reproduce", "--profile", "paper", "--hours", "2"]) == 0
-    assert ("measure_for", "2", ["profile=paper"]) in begun
+    assert ("measure_for", tasks.Time(2), ["profile=paper"]) in begun
 
 
 def test_a_figure_is_measured_alone(begun):
@@ -216,7 +220,7 @@ def test_a_figure_is_measured_alone(begun):
 
 def test_other_runtimes_are_off_but_bare_metal_is_not(begun):
     assert cli.main(["reproduce", "--runtimes", "podman,docker"]) == 0
-    (_, [setting], _), *_ = begun
+    (_, [setting], *_), *_ = begun
     assert "docker-ptrace: off" in setting and "podman: optional" in setting
     assert " docker: off" not in setting and "bare" not in setting
 

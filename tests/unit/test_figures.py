@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from plimsoll import code, designs, registry
 from plimsoll.config import studies
-from plimsoll.figures import data, sources
+from plimsoll.figures import data, render, sources
+from plimsoll.measuring import progress
 
 from tests.conftest import PROJECT, REFERENCE
 
@@ -69,3 +70,14 @@ def test_the_tables_of_the_measured_figures_are_made_again_byte_for_byte(path):
     told = data.read(path.parent, path.stem)
     table = designs.find(told.design).chart(told.chart).summarise(told)
     assert table.to_csv(index=False) == path.with_suffix(".csv").read_text()
+
+
+def test_a_figure_of_which_a_run_is_still_to_be_measured_is_not_drawn_with_others(tmp_path, monkeypatch):
+    figures = {"fig05": [("a", 1), ("b", 1)], "fig06": [("b", 1)], "fig04": []}
+    monkeypatch.setattr(render.availability, "figure_runs", lambda plan, study, name: figures[name])
+    drawing = render.Drawing({}, {}, tmp_path, None)
+    assert all(drawing.is_measured(name) for name in figures)
+    progress.begin(tmp_path / "progress", ["a/1", "b/1"])
+    assert [drawing.is_measured(name) for name in figures] == [False, False, True]
+    progress.skip(tmp_path / "progress", "b/1")
+    assert [drawing.is_measured(name) for name in figures] == [False, True, True]

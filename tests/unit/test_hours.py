@@ -435,3 +435,10 @@ def test_what_ten_minutes_left_out_is_begun_when_there_is_more_time(given):
     assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) == 0
     hours.spend(given.study, 4.0, ["profile=quick"])
     assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) >= 2
+
+
+def test_a_stage_makes_what_blocks_are_chosen_from(monkeypatch):
+    made = []
+    monkeypatch.setattr(rounds, "make", lambda targets, settings: made.append((targets, settings)))
+    hours._snakemake(Path("results/liu2020"), ["profile=quick"])
+    assert made == [(["results/liu2020/runs.csv"], ["profile=quick"])]

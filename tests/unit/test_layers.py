@@ -31,6 +31,7 @@ LAYERS = (
     ("designs",),
     ("workflow", "rounds", "clean_up", "doctor", "checking"),
     ("hours", "given", "references", "remake"),
+    ("minutes",),
     ("measure",),
     ("probing",),
     ("tasks",),

@@ -12,7 +12,7 @@ from tests.conftest import PROJECT
 EVIL = "a;touch ${PWD}/taken;`touch taken`'\".zip"
 # Variables that each target takes.
 GIVEN = {
-    "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "STUDIES", "PROFILE"),
+    "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "MINUTES", "STUDIES", "PROFILE"),
     "faults": ("SEED", "NUMBER", "FAULTS", "HOURS"),
     "fuzz": ("SEED", "INPUTS"),
 }

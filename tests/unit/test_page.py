@@ -5,10 +5,11 @@ import re
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from plimsoll.cli.precise import precise
 from plimsoll.config import configuration
 from plimsoll.measuring import record
-from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
+from plimsoll.pages import cards, comparison_rows, figure_list, formats, run_list, wording
 from plimsoll.planning import precision
 
 from tests.conftest import recorded, tried
@@ -262,8 +263,46 @@ def test_where_nothing_ran_there_is_no_list_of_runs(tmp_path):
     assert run_list.told(runs, {"factors": ["case", "pair"]}, tmp_path) == run_list.quiet(runs, {"factors": ["case"]}) == []
 
 
-def test_a_figure_of_one_column_has_most_of_the_page_s_width():
-    def png(width: int) -> bytes:
-        return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big")
+def test_only_figures_that_most_decided_claims_are_about_are_printed_in_a_summary():
+    decided = {"verdict": "reproduced"}
+    figures = [{"name": f"fig{number:02}", "claims": [decided] * (number % 9)} for number in range(12)]
+    chosen = figure_list.main(figures)
+    assert chosen == {"fig08", "fig07", "fig06", "fig05", "fig04", "fig03"}
+    open_ones = [{"name": name, "claims": [{"verdict": "inconclusive"}]} for name in ("a", "b")]
+    assert figure_list.main(open_ones) == {"a", "b"}
 
-    assert figure_list.width(png(1050)) == 46 and figure_list.width(png(2100)) == 92
+
+def test_a_cell_of_a_table_is_labelled_by_its_column_s_head():
+    table = (
+        '<table><thead><tr><th>cell</th><th class="number">ratio<br>[95 %]</th><th>a "quoted" &lt;head&gt;</th></tr></thead>'
+        '<tbody><tr><th scope="row">one</th><td class="number">1</td><td>2</td></tr>'
+        '<tr><th scope="row">two</th><td colspan="2">no run</td></tr></tbody></table><p>after</p>'
+    )
+    page = BeautifulSoup(cards.labelled(table), "html.parser")
+    labels = [[cell.get("data-label") for cell in row.find_all(["th", "td"])] for row in page.tbody.find_all("tr")]
+    assert labels == [["cell", "ratio", 'a "quoted" <head>'], ["cell", None]]
+    assert [head.attrs for head in page.thead.find_all("th")] == [{}, {"class": ["number"]}, {}]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ((0.021, 0.003, 0.04), "+2.1 % [+0.30 %, +4.0 %]"),
+        ((0.021, NAN, NAN), "+2.1 %"),
+        ((0.59, -0.99, 440.0), "too few runs to tell"),
+        ((NAN, NAN, NAN), ""),
+        (("", "", ""), ""),
+    ],
+)
+def test_a_change_whose_interval_says_nothing_is_not_shown(given, text):
+    assert formats.change(*given) == text
+
+
+def test_a_difference_that_is_too_large_to_be_of_use_has_a_bound():
+    assert [formats.detectable(value) for value in (0.2, 64.8, None)] == ["+20 %", "> ×10", ""]
+    found, _ = wording.undecided(open_claim(12), [open_row(), open_row(detectable=336.0)])
+    assert "can find differences of ×1.22 to ×11 and more, depending on the comparison" in found
+
+
+def test_a_claim_that_only_another_study_s_cells_answer_has_no_repetitions_of_its_own():
+    assert wording.undecided({**open_claim(12), "decide": None}, []) == []

@@ -11,6 +11,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+from plimsoll import cli
 from plimsoll.doctor import quieting
 from plimsoll.errors import PlimsollError
 from plimsoll.host import machine_lock, quieted, system
@@ -335,3 +336,13 @@ def test_another_user_s_quiet_machine_is_left_alone(root, capsys):
     # A file in another user's name is not a note.
     (root / "lock" / f"{quieted.NOTE}.{NOBODY}").rename(root / "lock" / f"{quieted.NOTE}.0")
     assert quieted.noted() is None
+
+
+def test_the_next_command_takes_back_what_a_kill_left(root, capsys):
+    process, command = a_doctor_at_work(root)
+    process.kill()
+    os.kill(command, signal.SIGKILL)
+    process.wait()
+    until(lambda: ended(command))
+    assert cli.main(["version"]) == 0
+    assert is_as_before(root) and "had left this machine changed" in capsys.readouterr().err

@@ -40,7 +40,7 @@ def plimsoll(
     """Reproduce published studies of container performance on this machine, and say which of their claims hold here.
 
     Examples:
-      plimsoll reproduce --minutes 9          # the default study, in nine minutes of measuring
+      plimsoll reproduce --minutes 12         # the default study, in twelve minutes from set-up to the pages
       plimsoll list                           # what is measured, and what can be
       plimsoll reproduce jha2021 --hours 1    # another study
       plimsoll show liu2020-c26               # a claim with its verdict, numbers and runs
@@ -48,6 +48,11 @@ def plimsoll(
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
+        return
+    # Imported here, because a help text and a completion need no machine.
+    from plimsoll.measuring import lock
+
+    lock.undo_left()
 
 
 app.callback(invoke_without_command=True, help=help_of(plimsoll))(plimsoll)

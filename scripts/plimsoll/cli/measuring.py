@@ -36,20 +36,20 @@ def asked(
     return Asked(settings, known.selected(whole["studies"]), whole["profile"])
 
 
-def time_of(hours: str | None, minutes: str | None, what: Asked) -> str | None:
-    """Return the hours of measuring as text, or None for a profile without a time. The usual time of a study is amounts.USUAL.
+def time_of(hours: str | None, minutes: str | None, what: Asked) -> tasks.Time | None:
+    """Return the time that was typed, or None for a profile without a time.
 
     Raise PlimsollError for a text that is no time, and if both are given.
     """
     from plimsoll.planning import amounts
 
     if hours and minutes:
-        raise PlimsollError("--hours and --minutes are the same time: give one of them.")
+        raise PlimsollError("--hours is the time of measuring, and --minutes that of everything: give one of them.")
     if minutes:
-        return f"{amounts.positive(minutes, f'--minutes {minutes}', '--minutes', 'give minutes, such as 9') / 60:g}"
+        return tasks.Time(minutes=amounts.minutes(minutes))
     if hours:
-        amounts.hours(hours)
-    return hours or (amounts.USUAL if what.profile == TIMED else None)
+        return tasks.Time(amounts.hours(hours))
+    return tasks.Time() if what.profile == TIMED else None
 
 
 def figures(what: Asked, typed: Iterable[str] | None) -> list[str]:
@@ -68,7 +68,7 @@ def figures(what: Asked, typed: Iterable[str] | None) -> list[str]:
 
 def measure(
     what: Asked,
-    time: str | None,
+    time: tasks.Time | None,
     targets: Sequence[str],
     directory: Path | None,
     image: Path | None,
@@ -82,10 +82,11 @@ def measure(
     from plimsoll.terminal import interruption
 
     with interruption.explained():
-        if set_up:
-            steps.set_up(what.settings, image and image.absolute())
-        image, *_ = place.enter(directory, image)
         steps.begin()
+        if set_up:
+            foretold = None if targets or not time else steps.Foretold(what.studies, time, directory)
+            steps.set_up(what.settings, image and image.absolute(), foretold)
+        image, *_ = place.enter(directory, image)
         if image:
             tasks.take_images(image, what.settings)
         first()

@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
+from plimsoll import tasks
 from plimsoll.cli import measuring, options, place
+from plimsoll.tasks import Time
 
 
 def plan(
     studies: options.Studies = None,
     hours: Annotated[str | None, typer.Option(metavar="NUMBER", help="Hours of measuring in all, for each study.")] = None,
-    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="The same in minutes.")] = None,
+    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="Minutes in all, from set-up to the pages.")] = None,
     profile: options.Profile = None,
     directory: options.Directory = None,
     runtimes: options.Runtimes = None,
@@ -34,7 +36,7 @@ def plan(
     tell(asked.settings, time, (), json)
 
 
-def tell(settings: list[str], time: str | None, targets: Sequence[str], json: bool = False) -> None:
+def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: bool = False) -> None:
     """Print what would be measured for these targets, or of the whole studies without any."""
     from plimsoll import designs
     from plimsoll.terminal import machine, requested, screen
@@ -47,7 +49,7 @@ def tell(settings: list[str], time: str | None, targets: Sequence[str], json: bo
     return screen.tell(lambda width: "\n".join([told, *lengths]))
 
 
-def _length(found, study: str, time: str | None) -> str:
+def _length(found, study: str, time: Time | None) -> str:
     """Return how long a study is measured, as text."""
     from plimsoll.terminal import requested
 
@@ -57,14 +59,12 @@ def _length(found, study: str, time: str | None) -> str:
     return f"{study}: {requested.duration(left)} left to measure." if left else f"{study}: all of it is measured."
 
 
-def _hours(found, study: str, time: str | None) -> float | None:
+def _hours(found, study: str, time: Time | None) -> float | None:
     """Return the hours that a study is measured for; None if its runs say how long it takes."""
-    from plimsoll.tasks import hours_for
-
-    return hours_for(found.studies[study], time) if time else None
+    return tasks.hours_for(found.studies[study], time) if time else None
 
 
-def _of(found, study: str, time: str | None) -> dict:
+def _of(found, study: str, time: Time | None) -> dict:
     """Return the plan of a study for a program."""
     from plimsoll.planning import planner
     from plimsoll.terminal import listing

@@ -14,7 +14,7 @@ from plimsoll.errors import PlimsollError
 def reproduce(
     studies: options.Studies = None,
     hours: Annotated[str | None, typer.Option(metavar="NUMBER", help="Hours of measuring in all, for each study.")] = None,
-    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="The same in minutes.")] = None,
+    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="Minutes in all, from set-up to the pages.")] = None,
     figure: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,7 +42,7 @@ def reproduce(
 
     Examples:
       plimsoll reproduce                               # the studies of config/config.yaml
-      plimsoll reproduce --minutes 9                   # nine minutes of measuring
+      plimsoll reproduce --minutes 12                  # twelve minutes, from set-up to the pages
       plimsoll reproduce jha2021 li2018 --hours 2      # two studies, two hours each
       plimsoll reproduce liu2020 --figure 6            # what figure 6 shows
       plimsoll reproduce liu2020 --runtimes docker     # bare metal and Docker

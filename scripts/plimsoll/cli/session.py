@@ -12,7 +12,7 @@ from plimsoll.cli import measuring, options
 def session(
     studies: options.Studies = None,
     hours: Annotated[str | None, typer.Option(metavar="NUMBER", help="Hours of measuring in this session.")] = None,
-    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="The same in minutes.")] = None,
+    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="Minutes in all, from set-up to the pages.")] = None,
     profile: options.Profile = None,
     directory: options.Directory = None,
     image: options.Image = None,

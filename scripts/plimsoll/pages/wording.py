@@ -12,7 +12,19 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.answer_words import not_in
-from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, p_value, percent, significant
+from plimsoll.pages.formats import (
+    COARSEST,
+    FACTOR,
+    MINUS,
+    capital,
+    duration,
+    factor,
+    interval,
+    missing,
+    p_value,
+    percent,
+    significant,
+)
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import Given
@@ -87,8 +99,6 @@ def points(value: float) -> str:
     return "" if missing(value) else f"{signed(100 * value)} points"
 
 
-# Above this (eleven times as much), the smallest difference that runs can detect is too large to be of use.
-COARSEST = 10.0
 # Functions that print effects, and differences of two effects, by what their quantity names
 # (plimsoll.claims.quantities.base).
 SHOWN = {"percent": percent, "points": points, "number": signed, "share": significant, "odds": percent}
@@ -258,9 +268,10 @@ def unwatched(claim: dict) -> str:
 def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list[str]:
     """Return sentences on an inconclusive claim: what its blocks could have found, and if more repetitions would decide it.
 
-    `given` is the time that was given to the study.
+    `given` is the time that was given to the study. A claim that only the cells of another study answer has none: its
+    runs are there.
     """
-    if claim["verdict"] != verdicts.INCONCLUSIVE:
+    if claim["verdict"] != verdicts.INCONCLUSIVE or not claim["decide"]:
         return []
     still_open = deciding.still_open(claim, rows)
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
@@ -283,10 +294,12 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
     if not coarse:
         margins = _between(claim, [row["margin"] for row in known])
         return f"Not decided by these runs: the interval reaches over the margin of {margins}."
-    runs, sizes = _numbers([row["n"] for row in coarse]), _between(claim, [row["detectable"] for row in coarse])
+    runs = _numbers([row["n"] for row in coarse])
+    sizes = _between(claim, [min(row["detectable"], COARSEST) for row in coarse])
     if min(row["detectable"] for row in coarse) > COARSEST:
         return f"Not decided by these runs: {runs} runs of each side are too few to tell even a difference of a factor of ten."
     margins = _between(claim, [row["margin"] for row in coarse])
+    sizes += " and more" if max(row["detectable"] for row in coarse) > COARSEST else ""
     sizes += ", depending on the comparison" if " to " in sizes else ""
     return f"Not decided by these runs: {runs} runs of each side can find differences of {sizes}, and the margin is {margins}."
 

@@ -13,6 +13,11 @@ def hours(text: str) -> float | None:
     return None if text == USUAL else positive(text, f"--hours {text}", "--hours", "give hours, such as 1 or 0.15")
 
 
+def minutes(text: str) -> float:
+    """Parse a time in minutes. Raise PlimsollError for a text that is no time."""
+    return positive(text, f"--minutes {text}", "--minutes", "give minutes in all, such as 12")
+
+
 def positive(text: str, given: str, name: str, hint: str) -> float:
     """Return a number above 0 and finite. Raise PlimsollError for any other text.
 

@@ -19,6 +19,7 @@ class Stages(TypedDict):
     stage: str
     given: list[float]  # hours of each budget, in the order in which they were given
     before: float  # seconds that were measured before the last budget
+    minutes: NotRequired[float]  # from start to page, in all, if the last budget was given so
     chosen: NotRequired[list[str]]  # claims of the second stage
     ratios: NotRequired[int]  # how many of the answer's ratios are measured more often in the second stage
 

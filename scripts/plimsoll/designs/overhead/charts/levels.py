@@ -42,6 +42,14 @@ def names(data: FigureData) -> list[str]:
     return [described["label"].removeprefix("HardInfo ").replace(" ", "\n", 1) for described in data.metrics.values()]
 
 
+def directed(data: FigureData) -> list[str]:
+    """Return the metrics' labels for an axis. Each says which direction is better if the metrics differ in it."""
+    directions = [described["better"] for described in data.metrics.values()]
+    if len(set(directions)) < 2:
+        return names(data)
+    return [f"{label}\n({better}\nis better)" for label, better in zip(names(data), directions, strict=True)]
+
+
 def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
     """Return sentences for a caption: the number of iterations and blocks, and what was not measured."""
     if summary.empty:
