@@ -191,7 +191,7 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
     """
     from plimsoll.pages import verdict_page
 
-    told, pages = [], [folder / "claims.html"]
+    told, pages = [], [folder / "index.html", folder / "claims.html"]
     for name, study in studies.items():
         verdicts_of, compared = (folder / name / file for file in verdict_page.FILES[:2])
         if not verdicts_of.is_file():
