@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
 
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
-    stage(_image, "name", "base", paths=("output",), says="image {name}: building it, unless it is there")
+    stage(_image, "name", "base", paths=("output",), says="image {name}: building it if it is not there")
     stage(_sbom, paths=("image", "output"), says="{image.stem}: listing what its image holds")
     stage(_image_file, paths=("output",)).add_argument("settings", nargs="*", help="the configuration, as after --config")
     taken = stage(_take_images, paths=("file",))
@@ -341,7 +341,7 @@ def _clean_up(options: argparse.Namespace) -> None:
 
 
 def _findings(options: argparse.Namespace) -> None:
-    """tell the answers, the most telling findings, and where to read on"""
+    """tell the answers, the most telling claims, and where to read on"""
     from plimsoll.config import configuration, studies
     from plimsoll.terminal import closing, screen
 

@@ -66,7 +66,7 @@ def test_the_job_s_environment_is_not_the_measurement_s(cluster, known, measured
 def test_the_findings_of_the_hosts_stand_beside_each_other(cluster, measured):
     page = pages.check((cluster.folder / "hosts/findings.html").read_text(), cluster.folder / "hosts")
     heads = [head.get_text() for head in page.find(id="liu2020").find_next("table").thead.find_all("th")]
-    assert heads == ["finding", "the paper", "reference", *slurm.NODES]
+    assert heads == ["claim", "the paper", "reference", *slurm.NODES]
     # The hosts are also compared cell by cell, and the page leads there.
     (link,) = page.select('a[href^="compare/"]')
     assert (cluster.folder / "hosts" / link["href"]).is_file() and link["href"] == "compare/n1--n2/compare.html"

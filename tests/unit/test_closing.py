@@ -70,7 +70,7 @@ def test_inconclusive_findings_are_never_told():
     results = [result("a", OPEN), result("b", verdicts.NOT_TESTABLE), result("c", REPRODUCED, 2)]
     rows = [row("a", REPRODUCED, 5, 4.9, 5.1), row("a", OPEN, 5, 4.9, 5.1), row("c", REPRODUCED, 0.2, 0.1, 0.3)]
     assert chosen(results, rows) == ["c"]
-    assert "None of them is settled here." in closing.text("s", results[:2], rows, short)
+    assert "None of them is decided here." in closing.text("s", results[:2], rows, short)
 
 
 def test_contradicted_first_and_then_the_furthest_from_no_effect():
@@ -183,7 +183,7 @@ def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
     results = [{**result(name, verdicts.CONDITIONAL), "arrangements": arranged} for name in "abc"]
     said = " ".join(closing.text("s", results, [], short).split())
     assert "It holds with a core each (−50 % to −30 %); is contradicted with one core (+100 % [+90 %, +110 %])." in said
-    assert "conditional (b)" in said and "conditional (c)" not in said and "None of them is settled" not in said
+    assert "conditional (b)" in said and "conditional (c)" not in said and "None of them is decided" not in said
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -192,7 +192,7 @@ def test_lines_fit_the_terminal(width):
     results[0]["statement"] = "In a single container of any of these technologies the benchmark performs like bare metal. " * 2
     said = closing.text("s", results, [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short, width)
     assert max(map(len, said.splitlines())) <= width
-    assert " ".join(said.split()).startswith("s: 2 findings: 0 reproduced, 1 contradicted, 0 conditional, 1 inconclusive")
+    assert " ".join(said.split()).startswith("s: 2 claims: 0 reproduced, 1 contradicted, 0 conditional, 1 inconclusive")
     joined = " ".join(said.split())
     assert "contradicted (a): In a single container" in joined
     assert "Here: −50 % [−60 %, −40 %]; Metric, x docker against bare (8 of 8 comparisons)" in joined

@@ -485,7 +485,7 @@ def test_a_claim_that_another_machine_reverses_ends_with_1(folders, tmp_path, ca
     status, out = compare(folders, tmp_path)
     assert status == 1
     told = " ".join(capsys.readouterr().out.split())
-    assert f"reversed findings {turned} reproduced in A, contradicted in B" in told
+    assert f"reversed claims {turned} reproduced in A, contradicted in B" in told
     assert re.search(r"1 of \d+ claims is reversed in B \(.*\) \(exit 1\)$", told)
     failures = [
         case for case in ET.parse(out / "compare.junit.xml").getroot().iter("testcase") if case.find("failure") is not None
@@ -792,9 +792,9 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
     assert status == 0 and (row["cell_a"], row["cell_b"], row["metric"]) == (sure["cell_a"], sure["cell_b"], sure["metric"])
     assert row["change"] == pytest.approx(2) and row["change_low"] < 2 < row["change_high"] and sure["claim"] in row["claims"]
     told = " ".join(capsys.readouterr().out.split())
-    assert "behind which finding different " in told and "1 different" in told and "which decide nothing" in told
+    assert "behind which claim different " in told and "1 different" in told and "which decide nothing" in told
     page = pages.check((out / "compare.html").read_text(), out)
-    shown = page.find("caption", string=lambda words: words and words.startswith("Effects behind findings that differ"))
+    shown = page.find("caption", string=lambda words: words and words.startswith("Effects behind claims that differ"))
     assert len(shown.parent.tbody.find_all("tr")) == 1
     case = next(
         case

@@ -267,7 +267,7 @@ def test_nothing_to_be_done_is_told(results, capfd):
     _, events = begun(results)
     events.take(event(None), "Nothing to be done (all requested files are present and up to date).")
     events.close()
-    assert capfd.readouterr().err.startswith("Nothing to be done: everything that was asked for is there.\n")
+    assert capfd.readouterr().err.startswith("Nothing to be done: all results are there already.\n")
 
 
 def test_after_ctrl_c_only_its_line_is_shown(results, capfd, monkeypatch):

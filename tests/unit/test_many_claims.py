@@ -120,12 +120,12 @@ def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
 @pytest.mark.parametrize(
     ("bound", "said"),
     [
-        ({"lower": -0.09, "upper": None}, "Of all 72 comparisons together (95 %): none is lower by more than 9.0 %."),
+        ({"lower": -0.09, "upper": None}, "For all 72 comparisons together (95 %): none is lower by more than 9.0 %."),
         (
             {"lower": -0.09, "upper": 0.123},
-            "Of all 72 comparisons together (95 %): none is lower by more than 9.0 %, and none is higher by more than 12 %.",
+            "For all 72 comparisons together (95 %): none is lower by more than 9.0 %, and none is higher by more than 12 %.",
         ),
-        ({"lower": 0.02, "upper": None}, "Of all 72 comparisons together (95 %): all are higher by at least 2.0 %."),
+        ({"lower": 0.02, "upper": None}, "For all 72 comparisons together (95 %): all are higher by at least 2.0 %."),
     ],
 )
 def test_an_open_claim_about_each_says_what_holds_for_all(bound, said):

@@ -279,7 +279,7 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     shown = pages_sessions.shown(told)
     (differing,) = shown["differing"]
     assert shown["each"][differing["id"]].startswith("In the sessions, the oldest first: ")
-    assert "Of 3 sessions" in shown["sentence"] and "boot" not in shown["sentence"]
+    assert "Of 3 sessions, " in shown["sentence"] and "boot" not in shown["sentence"]
 
 
 def test_two_sessions_are_judged_by_all_blocks_of_both(three, config, small_host, tmp_path):

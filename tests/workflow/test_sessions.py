@@ -46,7 +46,7 @@ def test_another_session_has_a_fresh_engine_and_image_and_both_are_in_the_report
     assert [(one["number"], one["apart"]) for one in told["sessions"]] == [(1, ""), (2, "")]
     assert told["sessions"][1]["fresh"]["Docker engine"] == "started again"
     text = report.read_text()
-    assert "Of 2 sessions" in text and "1 more" in text
+    assert "Of 2 sessions, " in text and "1 more" in text
     means = pd.read_csv(study.project.folder / "results/liu2020/sessions.csv")
     assert len(means) and (means["sessions"] == 2).all() and means["next_low"].isna().all()
     nothing = study.project.jobs("all", config=SETTINGS)

@@ -64,29 +64,29 @@ def test_bad_arguments_are_refused_in_one_sentence(project, arguments, sentence)
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_start_ends_with_the_findings_and_so_does_one_with_nothing_to_do(fresh):
+def test_a_start_ends_with_the_claims_and_so_does_one_with_nothing_to_do(fresh):
     fresh.keep_three_cells()
     assert "  seccomp      missing" in stage(fresh, "list", *OPTIONS).stdout
     done = fresh.snakemake("results/claims.html", config=SETTINGS)
     assert done.returncode == 0, done.stderr
     lines, log = done.stderr.splitlines(), fresh.log().splitlines()
     for begun in (
-        "image hpcc: building it, unless it is there",
+        "image hpcc: building it if it is not there",
         "runtimes: trying each of them",
         "verdicts: writing the page",
     ):
         assert begun in log and begun not in lines
     # There are 126 claims. Claims that rest on the same comparisons are counted once.
-    first = next(number for number, line in enumerate(lines) if re.match(r"liu2020: 12[0-6] findings: ", line))
+    first = next(number for number, line in enumerate(lines) if re.match(r"liu2020: 12[0-6] claims: ", line))
     assert lines[-1] == "Read on: results/claims.html"
     assert first > lines.index("The log of all steps: results/logs/workflow.log")
 
     again = fresh.snakemake("results/claims.html", config=SETTINGS)
     assert again.returncode == 0 and "Nothing to be done" in again.stderr
     assert again.stderr.splitlines()[-1] == lines[-1]
-    assert [line for line in again.stderr.splitlines() if "findings: " in line] == [lines[first]]
+    assert [line for line in again.stderr.splitlines() if " claims: " in line] == [lines[first]]
 
     # No other command ends with these lines.
-    assert "findings: " not in fresh.snakemake("results/liu2020/runs.csv", config=SETTINGS).stderr
-    assert "findings: " not in fresh.snakemake("--dry-run", "all", config=SETTINGS).stderr
+    assert " claims: " not in fresh.snakemake("results/liu2020/runs.csv", config=SETTINGS).stderr
+    assert " claims: " not in fresh.snakemake("--dry-run", "all", config=SETTINGS).stderr
     assert "  seccomp      measured" in stage(fresh, "list", *OPTIONS).stdout

@@ -72,7 +72,7 @@ def _arranged(rows: list[dict]) -> list[str]:
         labels = list(dict.fromkeys(row["label"] for row in known if row["arrangement"] == words))
         all_of_them = all(row["arrangement"] == words for row in known)
         which = "These ratios" if all_of_them else f"The ratios of {answer_words.listed(labels)}"
-        judged = "each finding is judged in every way that breaks nothing of its cells"
+        judged = "each claim is judged in every way that breaks nothing of its cells"
         said.append(f"{which} are with {words}. The paper leaves that open: {judged}.")
     return said
 

@@ -101,7 +101,7 @@ def _known(cells: Iterable[dict]) -> list[dict]:
 
 
 def _units(rows: list[Row], groups: Mapping[str, Mapping]) -> Iterable[Unit]:
-    """Yield rows by group. A row without a group is one by itself, in all parts of the answer.
+    """Yield rows by group. A row without a group is a group of its own, in all parts of the answer.
 
     Where rows of a group show different things, they are units of their own, with their parts or their number.
     """

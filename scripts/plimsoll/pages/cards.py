@@ -12,7 +12,7 @@ NAME = re.compile(r"</?([a-z0-9]+)")
 def labelled(body: str) -> Markup:
     """Return a page's body in which each cell of a table's body has its column's head as `data-label`.
 
-    Of a head in several lines, the first is the label.
+    If a head has several lines, the first is the label.
     """
     reader = _Reader()
     return Markup("".join(map(reader.take, TAG.split(str(body)))))

@@ -92,7 +92,7 @@ def machines(compared: Compared) -> list[str]:
     """Return sentences on what is the same on the machines of both sets, and what differs."""
     silent = [side.upper() for side in ("a", "b") if not getattr(compared, side).facts]
     if silent:
-        return [f"Of the machine of {' and '.join(silent)} {NOTHING_KNOWN}: there is no host.txt."]
+        return [f"The machine of {' and '.join(silent)}: {NOTHING_KNOWN}, as there is no host.txt."]
     same = [f"{fact} {compared.same[fact]}" for fact in SAME if fact in compared.same]
     differing = [f"{one.name}: {one.a} in A, {one.b} in B" for one in compared.differing]
     first = f"The same: {'; '.join(same)}." if same else ""
@@ -149,15 +149,15 @@ def sums(compared: Compared) -> list[str]:
     told = [sentence(compared.counts(kind), what) for kind, what in kinds.items() if (compared.rows["kind"] == kind).any()]
     standings = [finding["standing"] for finding in compared.findings]
     if not standings:
-        return [*told, "Findings are not compared: a set has no verdicts."]
-    told.append(sentence({name: standings.count(name) for name in findings.STANDINGS}, "findings"))
+        return [*told, "Claims are not compared: a set has no verdicts."]
+    told.append(sentence({name: standings.count(name) for name in findings.STANDINGS}, "claims"))
     return [*told, *_effects(compared.effects), *filter(None, [encoded(compared.findings)])]
 
 
 def _effects(found: effects.Effects) -> list[str]:
     """Return sentences on the effects that claims rest on."""
     answers = found.rows["answer"].tolist()
-    told = [sentence({name: answers.count(name) for name in effects.ANSWERS}, "effects behind findings, which decide nothing")]
+    told = [sentence({name: answers.count(name) for name in effects.ANSWERS}, "effects behind claims, which decide nothing")]
     alone = f"{found.alone} other effects are in one set only, or are averages over other comparisons there."
     return [*(told if answers else []), *([alone] if found.alone else [])]
 
@@ -219,7 +219,7 @@ def encoded(compared: Iterable[Mapping]) -> str:
     other = told.count(False)
     if other:
         what = "1 claim was" if other == 1 else f"{other} claims were"
-        return f"{what} asked otherwise in A than in B, so that verdicts may differ for that alone."
+        return f"{what} tested differently in A than in B, so that verdicts may differ for that alone."
     return (
-        "How findings were asked is not known of both sets, so that verdicts may differ for that alone." if None in told else ""
+        "How claims were tested is not known of both sets, so that verdicts may differ for that alone." if None in told else ""
     )

@@ -54,7 +54,7 @@ SHARED = (
     ),
     Term(
         "block",
-        "One run of every cell, in an order drawn by lot. A study has as many blocks as repetitions. What changes slowly on "
+        "One run of every cell, in an order drawn at random. A study has as many blocks as repetitions. What changes slowly on "
         "the machine hits all cells of a block alike.",
         # Not the word alone, as Bonnie++ measures block input.
         ("blocks", "each block", "same block", "a block"),
@@ -68,7 +68,7 @@ SHARED = (
     ),
     Term(
         "q",
-        "How large a share of a study's decided findings would be wrong if all were decided whose p is as small as this one's "
+        "How large a share of a study's decided claims would be wrong if all were decided whose p is as small as this one's "
         "(Benjamini and Hochberg).",
         ("q among",),
     ),
@@ -79,8 +79,8 @@ SHARED = (
     ),
     Term(
         "conditional",
-        "Of a finding: the paper does not say how something was arranged that decides it. It is reproduced one way, and "
-        "contradicted another way.",
+        "The paper does not say how something was arranged that decides the claim. It is reproduced one way, and contradicted "
+        "another way.",
     ),
     Term("runtime", "What starts containers: Docker, Singularity. Bare metal is the host without any."),
     Term(

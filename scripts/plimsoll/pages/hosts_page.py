@@ -154,7 +154,7 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
             if unknown := {result["verdict"] for result in of_study} - set(MARKS):
                 raise documents.Misfit(f"there is no verdict {shown(unknown.pop())}")
         except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
-            raise PlimsollError(f"{path.parent} has no whole verdicts ({problem}): make its claims.json anew.") from problem
+            raise PlimsollError(f"{path.parent} has no whole verdicts ({problem}): make its claims.json again.") from problem
     return Column(name, results, comparisons, machines, page)
 
 

@@ -74,7 +74,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "version": version("plimsoll"),
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
         "image": planned.image(sources.image),
-        **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it anew")),
+        **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it again")),
         "answer": forest.with_plots(answer.shown(claims_answer.read(sources.answer), loaded, given)),
         "given": given,
         **_runs(runs, plan, sources),

@@ -42,8 +42,8 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
         )
     alike, once, turned = (counts.get(name, 0) for name in (over_sessions.ALIKE, over_sessions.ONCE, over_sessions.TURNED))
     return (
-        f"Of {len(used)} sessions: {alike + once + turned} findings were settled in some session, {alike} of them in all and "
-        f"alike, {once} not in all, and {turned} came out differently. Verdicts are from all of them together.{_boots(used)}"
+        f"Of {len(used)} sessions, some or all decided {alike + once + turned} claims: {alike} in all sessions and alike, "
+        f"{once} not in all, and {turned} differently. Verdicts are from all sessions together.{_boots(used)}"
     )
 
 

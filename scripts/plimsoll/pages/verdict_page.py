@@ -250,5 +250,5 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
 
 def read(results: Path, comparisons: Path) -> tuple[list[dict], pd.DataFrame]:
     """Return (verdicts, comparisons) of a study, as the stage `claims` left them."""
-    remedy = "delete it, and start the workflow again, which judges anew"
+    remedy = "delete it, and start the workflow again, which judges again"
     return documents.read(results, list[dict], remedy), pd.read_csv(comparisons)

@@ -197,7 +197,7 @@ def bound(claim: dict) -> str:
         for end, word, sign in ends
         if not missing(known[end])
     ]
-    return f"Of all {known['comparisons']} comparisons together (95 %): {', and '.join(told)}."
+    return f"For all {known['comparisons']} comparisons together (95 %): {', and '.join(told)}."
 
 
 def _unsigned(told: str) -> str:

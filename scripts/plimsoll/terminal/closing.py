@@ -25,9 +25,9 @@ POINTS = " points"
 # At most this many contradicted claims are shown if there are reproduced ones too.
 CONTRADICTED = 3
 RULE = (
-    f"At most {TOLD} settled findings of each study: those whose 95 % interval lies furthest from no effect, in widths of the "
-    f"interval; contradicted ones first, at most {CONTRADICTED} where others are reproduced. Conditional ones stand last, at "
-    f"most {CONDITIONAL}. Verdicts near the border change from day to day."
+    f"Shown are at most {TOLD} decided claims of each study: those whose 95 % interval lies furthest from no effect, in widths "
+    f"of the interval. Contradicted ones stand first, at most {CONTRADICTED} where others are reproduced. Conditional ones "
+    f"stand last, at most {CONDITIONAL}. Verdicts near the border change from day to day."
 )
 
 
@@ -120,7 +120,7 @@ def text(
     numbers[0] += f" ({'; '.join(beside)})" if beside else ""
     fragile = findings.fragile(counted)
     numbers += [f"{fragile} of the decided {wording.FRAGILE}"] if fragile else []
-    lines = _wrapped(f"{study}: {len(counted)} findings: {', '.join(numbers)}", "", width)
+    lines = _wrapped(f"{study}: {len(counted)} claims: {', '.join(numbers)}", "", width)
     for answer in answers:
         lines += ["", *_wrapped(answer, "  ", width)]
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
@@ -132,7 +132,7 @@ def text(
         lines += _wrapped(wording.fragile(result) if result.get("robust") is False else "", "    ", width)
         lines += _wrapped(wording.unwatched(result), "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
-        lines.append("  None of them is settled here.")
+        lines.append("  None of them is decided here.")
     return "\n".join(lines)
 
 

@@ -106,7 +106,7 @@ def _effects(one: Compared, everything: bool) -> Section:
         )
         for row in shown.to_dict("records")
     ]
-    return Section(("effect", "A", "B", "difference (95 %)", "p", "behind which finding"), told)
+    return Section(("effect", "A", "B", "difference (95 %)", "p", "behind which claim"), told)
 
 
 def _findings(one: Compared) -> list[Section]:
@@ -118,7 +118,7 @@ def _findings(one: Compared) -> list[Section]:
             for finding in one.findings
             if finding["standing"] == standing
         ]
-        sections.append(Section((standing, "findings"), rows))
+        sections.append(Section((standing, "claims"), rows))
     return sections
 
 

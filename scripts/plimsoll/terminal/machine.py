@@ -60,7 +60,7 @@ def collect(designs: Mapping[str, Design], settings: list[str]) -> Machine:
 
 
 def text(machine: Machine, settings: list[str], width: int) -> str:
-    """Return the listing of what was collected. Lines have at most `width` characters."""
+    """Return the listing of a machine and its studies. Lines have at most `width` characters."""
     parts = [listing.text(machine.whole(), width)]
     for name, study in machine.studies.items():
         parts.append(f"{name}: {study['title']}\n\n{listing.text(machine.sections(name), width)}")

@@ -78,7 +78,7 @@ class Contrasts(design.Contrasts):
         - `long_windows`: windows long enough to show the papers' variation between iterations.
         """
         missing = {}
-        if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
+        if named := sorted({name for cell in plan["cells"].values() for name in cell["substitutes"].values()}):
             missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
         windows = [cell["window_seconds"] for cell in plan["cells"].values() if cell["window_seconds"]]
         longest = max(windows, default=0)

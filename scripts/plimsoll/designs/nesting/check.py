@@ -100,7 +100,7 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: design.Refer) -> 
         if environments.find(server).nested and network != "bridge+host":
             raise PlimsollError(
                 f"{source}: {key}: {client}, {server}: a nested server must be on its parent's network, and that on a bridge "
-                f"(bridge+host), not on '{network}': nothing leads from outside to where else it can be."
+                f"(bridge+host), not on '{network}'. Nothing outside reaches it on another network."
             )
         if {client, server} == {BARE} and network != "host":
             raise PlimsollError(

@@ -162,8 +162,8 @@ def segments(pair: Pair) -> dict[str, int]:
 def refuse_other(seen: dict[str, str], cell: NestingCell) -> None:
     """Raise InvalidOutput if client, server or a parent is in another network namespace than the cell's network says.
 
-    On the network `host` a node shares the namespace of what it runs on; on any other network it has its own. `seen` is
-    the result of `namespaces`.
+    On the network `host` a node shares the namespace of the host or of its parent; on any other network it has its own.
+    `seen` is the result of `namespaces`.
     """
     outer, _, inner = cell["network"].partition("+")
     for end, runtime in (("client", cell["runtime"]), ("server", cell["server"])):

@@ -47,7 +47,9 @@ class Task(Base):
     def measure(self) -> dict:
         here = topology.open_vswitch()
         if (asked := self.cell["parameters"].get("switch", here)) != here:
-            raise Unavailable(f"the plan has Open vSwitch in {asked}, and now it would be in {here}: plan anew")
+            raise Unavailable(
+                f"the plan has Open vSwitch in {asked}, and now it would be in {here}: delete the plan, start again"
+            )
         if self.network:
             self.network.set_up()
         settled = self._settled()

@@ -44,19 +44,19 @@ GLOSSARY = (
     Term("child", "A container in a container: a nested container.", ("children", "nested container", "nested containers")),
     Term(
         "creation time",
-        "From the command that creates a container or a virtual machine to its end, with a program in it that ends at once; of "
-        "several, until the last one has ended.",
+        "From the command that creates a container or a virtual machine to its end, with a program in it that ends at once. "
+        "If there are several, until the last one has ended.",
         ("creation times",),
     ),
     Term(
         "the host's network",
-        "Of a container: it has no network of its own, and uses what it runs on. Of a nested one that is its parent's.",
+        "A container on it has no network of its own, and uses the host's. A nested container on it uses its parent's.",
     ),
     Term(
         "second host",
         "The machine that the configuration names (second_host), reached by ssh. Where it names none, a network namespace of "
-        "the same machine, behind a link that is shaped to 1 Gbit/s: packets cross two shaped devices, but client and server "
-        "share the processors of one machine.",
+        "the same machine stands in for it, behind a link that is shaped to 1 Gbit/s. Packets then cross two shaped devices, "
+        "but client and server share the processors of one machine.",
         ("across two hosts",),
     ),
     Term("slowdown", "How many times as long a program takes as one instance on bare metal.", ("slowdowns",)),

@@ -13,8 +13,8 @@ from plimsoll.workloads.base import Microservice, Room
 
 # Memory of a virtual machine for its kernel and its files, besides the benchmark's (bytes).
 GUEST_REST = 112 * 2**20
-# For a plan's estimate: time to start and remove a node (s), time to start an iteration in it (s), and how many times slower a
-# benchmark is on an emulated processor.
+# For a plan's estimate: time to start and remove a node (s), and time to start an iteration in it (s). A benchmark is so many
+# times slower on an emulated processor.
 AROUND = {"bare": 0.3, "container": 1.2, MACHINE: 3.0, EMULATED_MACHINE: 8.0}
 BETWEEN = 0.1
 EMULATED = 5.0

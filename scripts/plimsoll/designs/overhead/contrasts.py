@@ -88,5 +88,5 @@ class Contrasts(design.Contrasts):
                 f"windows of {LONG_WINDOW} s or more, as the paper's were of a day: how iterations vary within {longest:g} s "
                 f"is another question{availability.in_time(plan, len(plan['cells']), LONG_WINDOW, wanted)}"
             )
-        missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
+        missing["rotating_disk"] = "a rotating disk, over a day (whether this disk rotates is not known)"
         return missing

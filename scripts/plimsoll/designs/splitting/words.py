@@ -46,8 +46,8 @@ GLOSSARY = (
     ),
     Term(
         "scheme (E1, E2, ...; O1, O2, ...)",
-        "Over how many containers the ranks are split: E1 is exactly subscribed in one container, E2 in two, E3 in four, and "
-        "so on; O1, O2 and so on are over-subscribed, H1 on half of the cores. S1 is one rank alone.",
+        "Over how many containers the ranks are split. E1 is exactly subscribed in one container, E2 in two, E3 in four, and "
+        "so on. O1, O2 and so on are over-subscribed, and H1 is on half of the cores. S1 is one rank alone.",
         ("scheme", *(f"{letter}{number}" for letter in "EO" for number in range(1, 7)), "H1", "S1"),
     ),
     Term("any processor (ANY)", "No affinity: the ranks may use all cores of the setting.", ("any processor", "ANY")),
@@ -73,7 +73,7 @@ GLOSSARY = (
     ),
     Term(
         "plain Singularity",
-        "Singularity as it is usually started: anew for each program, in the namespaces of the host. There is no container "
+        "Singularity as it is usually started: again for each program, in the namespaces of the host. There is no container "
         "that ranks share, so that the number of its containers only says how its ranks are counted.",
     ),
     Term(

@@ -85,7 +85,7 @@ class _Run(Run):
             # In a fixed order: a job on the small data finds the same cluster, whether or not a job on large data follows.
             for name, made in data.items():
                 if self.cluster.put(made.file, f"/data/{name}") != made.sha256:
-                    raise Unavailable(f"{made.file} is not what was made: delete its folder, and it is made anew")
+                    raise Unavailable(f"{made.file} was changed after it was made: delete its folder, and it is made again")
                 self.jobs.append(self._job(name, made))
             self.spans.append((before, snapshot()))
         return self.found()

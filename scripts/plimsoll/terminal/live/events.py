@@ -58,7 +58,7 @@ class Events:
             if event not in SILENT and not (event == LogEvent.JOB_INFO and words.own(record.rule_name) in words.UNCOUNTED):
                 self.shown.keep(text)
             if event is None and text.startswith(NOTHING):
-                self.shown.say("Nothing to be done: everything that was asked for is there.")
+                self.shown.say("Nothing to be done: all results are there already.")
 
     def close(self) -> None:
         """Give the terminal back."""

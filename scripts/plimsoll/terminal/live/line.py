@@ -29,7 +29,7 @@ class Now(NamedTuple):
 
 
 def text(now: Now, width: int) -> Text:
-    """Return the line within `width` columns. If it is too long, the end of what is being done is cut first."""
+    """Return the line within `width` columns. If it is too long, the end of `now.what` is cut first."""
     counted = f" {now.done}/{'~' if now.estimated else ''}{now.all}" if now.all else ""
     spans = [(now.phase, "bold cyan"), (counted, "bold")]
     after = _times(now, True)

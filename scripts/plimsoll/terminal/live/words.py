@@ -1,4 +1,4 @@
-"""Names of what is going on, for people: runs by their cells, and other jobs by their rules."""
+"""Names of jobs, for people: runs by their cells, and other jobs by their rules."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
