@@ -295,7 +295,7 @@ def test_two_sessions_are_judged_by_all_blocks_of_both(three, config, small_host
     assert len(numbers) and (numbers["n"] == 2 * numbers["n_of_one"]).all()
     assert all(len(result["sessions"]) == 2 for result in results)
     shown = pages_sessions.shown(told)
-    assert "Verdicts are from all of them together." in shown["sentence"] and not shown["enough"]
+    assert "Verdicts are from all sessions together." in shown["sentence"] and not shown["enough"]
 
 
 def test_blocks_of_two_sessions_of_one_effect_find_what_is_not_there_as_seldom_as_is_said():
@@ -317,7 +317,7 @@ def boot(session, first, last):
 
 
 @pytest.mark.parametrize(
-    ("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots"), ("aac", "from all of them together")]
+    ("boots", "said"), [("aaa", "All are of one boot"), ("aab", "They are of 2 boots"), ("aac", "from all sessions together")]
 )
 def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots, said):
     study = built("plimsoll2026")

@@ -51,9 +51,18 @@ OTHERS = (
     "requirements",
     "LICENSE",
 )
+# What a template has besides sentences, with what stands for it when they are read. \0 parts texts.
+MARKUP = (
+    (r"\{\{.*?\}\}", "X"),
+    (r'\{% call table\("([^"]*)".*?%\}', r"\0\1\0"),
+    (r"\{%.*?%\}", " "),
+    (r"\{#|#\}", r"\0"),
+    (r"</?(?:a|b|i|abbr|br|code|span|strong)\b[^>]*>", ""),
+    (r"<[^>]*>", r"\0"),
+)
 # This file has the phrases.
 HERE = "tests/unit/test_words.py"
-ENDINGS = (".py", ".smk", ".yaml", ".md", "Snakefile")
+ENDINGS = (".py", ".smk", ".yaml", ".md", ".html.j2", "Snakefile")
 
 
 class Text(NamedTuple):
@@ -75,9 +84,14 @@ def files() -> list[str]:
 
 
 def texts(name: str, source: str) -> Iterator[Text]:
-    """Yield the texts of a file: docstrings, comments and messages of a program, comments of YAML, prose of Markdown."""
+    """Yield the texts of a file: docstrings, comments and messages of a program, comments of YAML, prose of Markdown.
+
+    A template has comments, texts and the captions of its tables.
+    """
     if name.endswith(".md"):
         yield from paragraphs(source, 1)
+    elif name.endswith(".j2"):
+        yield from of_template(source)
     elif name.endswith(".py"):
         yield from of_python(source)
         yield from of_comments(comments(source))
@@ -86,6 +100,17 @@ def texts(name: str, source: str) -> Iterator[Text]:
             yield from paragraphs(part[1], source.count("\n", 0, part.start()) + 1)
         found = ((number, re.match(r"(.*?)(?:^|\s)(#\s.*)", line)) for number, line in enumerate(source.splitlines(), 1))
         yield from of_comments((number, f" {match[2]}" if match[1].strip() else match[2]) for number, match in found if match)
+
+
+def of_template(source: str) -> Iterator[Text]:
+    """Yield the texts of a template, each with the number of the line in which the one before it ended."""
+    for pattern, replacement in MARKUP:
+        source = re.sub(pattern, replacement, source)
+    line = 1
+    for part in source.split("\0"):
+        if part.strip():
+            yield Text(line, " ".join(part.split()))
+        line += part.count("\n")
 
 
 def of_python(source: str) -> Iterator[Text]:
@@ -200,6 +225,9 @@ def test_words_are_understood_at_first_reading():
         ("a.yaml", "key: 1  # a value of what is there\nother: 2\n"),
         ("a.smk", '"""Rules that mend."""\n'),
         ("a.md", "Text.\n\n- An item that is one\n  of what is there.\n"),
+        ("a.html.j2", "{# Rules. #}\n<p>Runs {{ of.them }} that are <b>made anew</b>.</p>\n"),
+        ("a.html.j2", '{% call table("Those of the runs, one row each") %}<tr></tr>{% endcall %}\n'),
+        ("a.html.j2", f"<ul><li>A sentence with {'very ' * LONGEST}many words.</li></ul>\n"),
         ("a.md", f"A sentence with {'very ' * LONGEST}many words.\n"),
     ],
 )
@@ -215,6 +243,7 @@ def test_the_check_finds_such_words(name, source):
         ("a.py", "if x is None:\n    mended = 'anew'\n"),
         ("a.md", f"```\n{'nobody ' * (LONGEST + 1)}\n```\n"),
         ("a.yaml", "claim: what the paper says comes to nothing\n"),
+        ("a.html.j2", "<ul>" + f"<li>{'five words of an item ' * 2}</li>" * LONGEST + "</ul>{{ settled }}\n"),
     ],
 )
 def test_the_check_leaves_the_rest_alone(name, source):
