@@ -15,7 +15,7 @@ from plimsoll.errors import PlimsollError
 
 # Names of the commands, under the headings of the help. A command is a module of this folder.
 COMMANDS = {
-    "Measure": ("reproduce", "plan", "session", "precise", "doctor"),
+    "Measure": ("reproduce", "try", "plan", "session", "precise", "doctor"),
     "Read the results": ("list", "show", "compare", "check", "hosts", "notebooks"),
     "Hand results on": ("archive", "remake", "image"),
     "This machine": ("setup", "add", "drop", "new-system", "vulnerabilities", "clean-up", "version"),

@@ -99,7 +99,7 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
             if value not in known:
                 raise PlimsollError(f"{source}: {key}: {shown(value)} is not one of {', '.join(known)}.")
 
-    refer("image", [study["image"]], sorted(p.name for p in (paths.PROJECT / "containers").iterdir()))
+    refer("image", [study["image"]], paths.recipes())
     for name, figure in study["figures"].items():
         refer(f"figures.{name}.experiment", [figure["experiment"]], list(study["experiments"]))
         refer(f"figures.{name}.metrics", figure.get("metrics", []), list(study["metrics"]))

@@ -1,0 +1,144 @@
+"""The answer about a program: one sentence per default, what to do, and files for other programs."""
+
+import math
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.analysis import blocks
+from plimsoll.config.studies import Study
+from plimsoll.designs.program import effects, words
+from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
+from plimsoll.designs.program.why import COSTLY, is_costly
+
+# An interval that has 0 in it, and reaches no further than this, shows that both sides are alike.
+ALIKE = 0.02
+
+
+def answer(study: Study, found: pd.DataFrame) -> list[str]:
+    """Return the answer in sentences: for each default what it costs, in which steps, and what an option gives back."""
+    metric = study["metrics"][study["answer"]["metrics"][0]]
+    baseline = words.level("runtime", study["answer"]["baseline"]["runtime"][0])
+    first = found[found["stage"] == FIRST]
+    told = [_of_default(row, metric, baseline, found) for row in first[first["default"] != ""].itertuples()]
+    return [sentence for sentences in told for sentence in sentences]
+
+
+def _of_default(row, metric: dict, baseline: str, found: pd.DataFrame) -> list[str]:
+    name = words.level("runtime", row.runtime)
+    if math.isnan(row.low):
+        return [f"{name}: too few runs count for an answer."]
+    if not is_costly(row):
+        return [f"In {name} it is {_alike(row)}."]
+    first = f"{name} makes it {size(row.change)} {worse(row.change, metric)} than {_lower(baseline)} {interval(row)}."
+    return [first, *_steps(row.runtime, found), *_remedies(row.runtime, metric, found)]
+
+
+def _steps(default: str, found: pd.DataFrame) -> list[str]:
+    """Return the sentence that splits a default's cost over its steps; empty if the steps were not measured."""
+    files = found[(found["stage"] == FIRST) & (found["runtime"] == FILES)]
+    own = pd.concat([files, found[(found["stage"] == STEPS) & (found["default"] == default)]])
+    costly = [row for row in own.itertuples() if is_costly(row)]
+    parts = [
+        f"{size(row.change)} {interval(row)} {'are' if row.runtime == FILES else 'come with'} {row.adds}" for row in costly
+    ]
+    rest = [row for row in own.itertuples() if not is_costly(row) and not math.isnan(row.low)]
+    if not parts:
+        return ["No single step was found that costs it."] if len(own) > 1 else []
+    bound = max((max(abs(row.low), abs(row.high)) for row in rest), default=0.0)
+    others = f"; each of the other steps changes it by {size(bound)} at most" if rest else ""
+    return [f"{'; '.join(parts).capitalize() if parts[0][0].isalpha() else '; '.join(parts)}{others}."]
+
+
+def _remedies(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
+    own = found[(found["stage"] == REMEDY) & (found["default"] == default)]
+    told = []
+    for row in own.itertuples():
+        if is_costly(row):
+            told.append(f"With {row.adds} it is {size(row.change)} {worse(row.change, metric)} again {interval(row)}.")
+        else:
+            told.append(f"With {row.adds} it is {_alike(row)}.")
+    return told
+
+
+def _alike(row) -> str:
+    reach = max(abs(row.low), abs(row.high))
+    if reach <= ALIKE:
+        return f"alike within {size(reach)}"
+    found = blocks.detectable(row.deviation, row.n, 0.05)
+    would = blocks.needed(row.deviation, math.log1p(COSTLY), 0.05)
+    number = f"more than {blocks.MOST}" if would > blocks.MOST else str(would)
+    return f"undecided {interval(row)}: {row.n} blocks can find {size(math.expm1(found))}; {number} would find {size(COSTLY)}"
+
+
+def size(share: float) -> str:
+    """Return a share without its sign as per cent, with two figures below 10 %."""
+    per_cent = 100 * abs(share)
+    return f"{per_cent:.0f} %" if per_cent >= 10 else f"{per_cent:.1f} %"
+
+
+def interval(row) -> str:
+    """Return the 95 % interval of a change, in per cent."""
+    return f"[{100 * row.low:+.1f}, {100 * row.high:+.1f}]"
+
+
+def worse(change: float, metric: dict) -> str:
+    """Return the word for a change of a metric: slower or faster for a time, higher or lower for anything else."""
+    if metric["source"] == "program" and metric["unit"] == "s":
+        return "slower" if change > 0 else "faster"
+    return f"{'higher' if change > 0 else 'lower'} ({metric['label']})"
+
+
+def _lower(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def loss(study: Study, found: pd.DataFrame) -> float:
+    """Return the largest loss that the intervals of the defaults show for sure; 0.0 if none shows one."""
+    sign = 1 if study["metrics"][study["answer"]["metrics"][0]]["better"] == "lower" else -1
+    own = found[(found["stage"] == FIRST) & (found["default"] != "")]
+    least = [min(sign * row.low, sign * row.high) for row in own.itertuples() if not math.isnan(row.low)]
+    return max([0.0, *least])
+
+
+def document(study: Study, observations: pd.DataFrame, found: pd.DataFrame) -> dict:
+    """Return the answer as a document of JSON: sentences, and every comparison of every metric."""
+    every = effects.table(observations)
+    return {
+        "study": study["id"],
+        "command": study["program"]["command"],
+        "files": study["program"]["files"],
+        "answer": answer(study, found),
+        "comparisons": [{key: _plain(value) for key, value in row.items()} for row in every.to_dict("records")],
+    }
+
+
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def hyperfine(study: Study, observations: pd.DataFrame) -> dict:
+    """Return the wall times of the first pass as hyperfine exports them: one result per runtime."""
+    own = observations[(observations["metric"] == "wall") & (observations["stage"] == FIRST)]
+    command = " ".join(study["program"]["command"])
+    results = []
+    for runtime, rows in own.groupby("runtime"):
+        values = rows["value"]
+        results.append(
+            {
+                "command": f"{words.level('runtime', runtime)}: {command}",
+                "mean": float(values.mean()),
+                "stddev": float(values.std(ddof=1)) if len(values) > 1 else None,
+                "median": float(values.median()),
+                "min": float(values.min()),
+                "max": float(values.max()),
+                "times": [float(value) for value in values],
+            }
+        )
+    return {"results": results}
+
+
+def files(place: Path, study: str) -> list[Path]:
+    """Return the files that a study has made, for people: its page, and its tables."""
+    own = place / "results" / study
+    return [own / "report.html", own / "tables/ladder.csv", own / "try.json"]
