@@ -30,7 +30,7 @@ LAYERS = (
     ("archives",),
     ("designs",),
     ("workflow", "rounds", "clean_up", "doctor", "checking"),
-    ("hours", "given", "references", "remake"),
+    ("hours", "given", "references", "remake", "trying"),
     ("minutes",),
     ("measure",),
     ("probing",),

@@ -168,4 +168,4 @@ def _options_of(kind: type[Engine], step: Engine) -> tuple[str, ...]:
     return given.func(step) if isinstance(given, cached_property) else given
 
 
-ENVIRONMENTS = (AsInstalled(), Files(), FilesInGroup(), *of_engine(Docker()), *of_engine(Podman()))
+STEPS = (AsInstalled(), Files(), FilesInGroup(), *of_engine(Docker()), *of_engine(Podman()))

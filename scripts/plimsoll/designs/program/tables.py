@@ -8,7 +8,7 @@ def ladder(asked: Asked):
     """Return what each runtime and each step costs, with intervals."""
     from plimsoll.designs.program import effects
 
-    return effects.table(asked.observations)
+    return effects.table(asked.observations())
 
 
 class Tables(design.Tables):

@@ -18,7 +18,7 @@ class Ladder(Chart):
     """Points with intervals, one row per comparison: changes of one metric."""
 
     name = "ladder"
-    notebook = "overhead"
+    notebook = "program"
     metrics = "one"
 
     def summarise(self, data: FigureData) -> pd.DataFrame:
