@@ -5,11 +5,26 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, paper_tests
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STAGES, STEPS
 
-COLUMNS = ("stage", "default", "metric", "runtime", "against", "adds", "change", "low", "high", "n", "value", "deviation")
+COLUMNS = (
+    "stage",
+    "default",
+    "metric",
+    "runtime",
+    "against",
+    "adds",
+    "change",
+    "low",
+    "high",
+    "n",
+    "value",
+    "deviation",
+    "p",
+    "p_holm",
+)
 
 
 def table(observations: pd.DataFrame) -> pd.DataFrame:
@@ -17,12 +32,16 @@ def table(observations: pd.DataFrame) -> pd.DataFrame:
 
     `change` is the relative difference of `runtime` from `against`, with its 95 % interval, in `n` blocks. `value` is the mean
     of the runtime's runs. `deviation` is the standard deviation of the logarithms of ratios within blocks.
+    `p` is of no change, and `p_holm` is adjusted for the comparisons of the metric in the stage.
     """
-    rows = [
-        {**row, "metric": metric, **_change(own, row["stage"], row["runtime"], row["against"])}
-        for metric, own in observations.groupby("metric", sort=False, observed=True)
-        for row in _compared(own)
-    ]
+    rows = []
+    for metric, own in observations.groupby("metric", sort=False, observed=True):
+        made = [
+            {**row, "metric": metric, **_change(own, row["stage"], row["runtime"], row["against"])} for row in _compared(own)
+        ]
+        for stage in STAGES:
+            paper_tests.adjust([row for row in made if row["stage"] == stage], "p", "p_holm")
+        rows += made
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -31,13 +50,14 @@ def _compared(own: pd.DataFrame) -> list[dict]:
     there = {stage: set(rows["runtime"]) for stage, rows in own.groupby("stage", observed=True)}
     first = there.get(FIRST, set())
     baseline = HOST if HOST in first else FILES
-    found = [
+    found = []
+    if {HOST, FILES} <= first:
+        found.append({"stage": FIRST, "default": "", "runtime": FILES, "against": HOST, "adds": ladder.adds(FILES)})
+    found += [
         {"stage": FIRST, "default": name, "runtime": name, "against": baseline, "adds": "its default"}
         for name in ladder.DEFAULTS
         if name in first
     ]
-    if {HOST, FILES} <= first:
-        found.append({"stage": FIRST, "default": "", "runtime": FILES, "against": HOST, "adds": ladder.adds(FILES)})
     for default in ladder.DEFAULTS:
         levels = [level for level in ladder.levels(default) if level in there.get(STEPS, set())]
         if levels and levels[-1] == default:
@@ -64,5 +84,9 @@ def _change(own: pd.DataFrame, stage: str, runtime: str, against: str) -> dict:
     in_a, in_b = blocks.within_blocks(*(blocks.by_block(one, np.mean) for one in (a, b)))
     change, low, high = blocks.change(a, b)
     positive = len(in_a) > 1 and (in_a > 0).all() and (in_b > 0).all()
-    deviation = float(np.log(in_a / in_b).std(ddof=1)) if positive else float("nan")
-    return {"change": change, "low": low, "high": high, "n": len(in_a), "value": float(a.values.mean()), "deviation": deviation}
+    logs = np.log(in_a / in_b) if positive else np.empty(0)
+    return {
+        **{"change": change, "low": low, "high": high, "n": len(in_a), "value": float(a.values.mean())},
+        "deviation": float(logs.std(ddof=1)) if positive else float("nan"),
+        "p": blocks.p_difference(logs),
+    }

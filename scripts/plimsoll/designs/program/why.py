@@ -13,14 +13,13 @@ COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (p
 TOLD_FACTOR = 1.5
 # Counts below this are not told: they may differ by chance.
 FEW = 50
-# Changes that are at least this large, with an interval beyond zero, are a cost.
-COSTLY = 0.01
+# Changes that are at least this large, and are not chance, are a cost. p is adjusted for the comparisons of a stage.
+COSTLY, CHANCE = 0.01, 0.05
 
 
 def is_costly(row) -> bool:
     """Return whether a comparison shows a change of at least COSTLY, in whichever direction, that is not chance."""
-    beyond = row.low > 0 or row.high < 0
-    return bool(beyond and abs(row.change) >= COSTLY)
+    return bool(row.p_holm < CHANCE and abs(row.change) >= COSTLY)
 
 
 def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
