@@ -47,6 +47,9 @@ def try_(
         str | None, typer.Option(metavar="COMMAND", help="Says by its status whether the answer (its input) is right.")
     ] = None,
     env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable of the program. Repeatable.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Threads of OpenMP and BLAS, bound to processors.")
+    ] = None,
     minutes: Annotated[float, typer.Option(metavar="NUMBER", help="Minutes of measuring, at most.")] = 5.0,
     width: Annotated[
         str, typer.Option(metavar="SHARE", help="Stop when every interval is as narrow: 2% to either side.")
@@ -65,13 +68,13 @@ def try_(
 
     It writes a study (my-study.yaml), and measures it in the folder my-study: on this host, with the image's files in no
     container, and in the default container of each runtime. Where one of these costs something, the steps between are measured.
+    `plimsoll reproduce my-study.yaml` measures it again.
 
     Examples:
       plimsoll try -- sort words.txt
       plimsoll try --image solver:2 --metric 'rate=GFLOP/s: ([0-9.]+)' --better higher -- solver case.txt
       plimsoll try --packages sqlite3 --folder case -- sh run.sh
       plimsoll try --fail-above 5% -- ./solver case.txt
-      plimsoll reproduce my-study.yaml                 # again, or with another time in that file
     """
     from plimsoll.terminal import interruption
     from plimsoll.trying import asked, start, study, timer
@@ -92,9 +95,9 @@ def try_(
         metrics=tuple(
             asked.metric(text, ways[place] if place < len(ways) else None) for place, text in enumerate(metric or [])
         ),
-        filters=tuple(filter or ()),
+        filters=asked.filters(filter or ()),
         check=asked.words(check),
-        variables=asked.variables(env or ()),
+        variables={**asked.of_threads(threads), **asked.variables(env or ())},
         minutes=asked.positive(minutes, "--minutes"),
         width=asked.share(width, "--width"),
         limit=asked.positive(limit, "--limit"),

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.designs.program.check import check_pattern
 from plimsoll.errors import PlimsollError, shown
 
 # Largest folder that is copied for a study (bytes).
 LARGEST = 2**30
 MOST = 1_000_000
 NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 BETTER = ("higher", "lower")
 
 
@@ -54,7 +56,14 @@ def metric(text: str, better: str | None) -> Metric:
     file, colon, key = rest.partition(":")
     if colon and file.endswith(".json"):
         return Metric(name, better, file=file, key=key)
+    if check_pattern(f"--metric {name}", rest).groups != 1:
+        raise PlimsollError(f"--metric {name}: {shown(rest)} must have one group, ( ), around the number.")
     return Metric(name, better, pattern=rest)
+
+
+def filters(given: Iterable[str]) -> tuple[str, ...]:
+    """Return patterns of what may differ. Raise PlimsollError for a text that is no pattern."""
+    return tuple(check_pattern("--filter", one).pattern for one in given)
 
 
 def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
@@ -96,6 +105,14 @@ def variables(given: Iterable[str]) -> dict[str, str]:
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
         raise PlimsollError(f"--env {shown(wrong[0])}: give a name, =, and a value.")
     return {name: value for name, _, value in pairs}
+
+
+def of_threads(number: int | None) -> dict[str, str]:
+    """Return the variables that give a program this number of threads, bound to processors; none without a number."""
+    if number is None:
+        return {}
+    positive(number, "--threads")
+    return {**dict.fromkeys(THREADS, str(number)), "OMP_PROC_BIND": "true"}
 
 
 def positive(number: float, option: str) -> float:

@@ -21,6 +21,8 @@ from plimsoll.trying.trial import Tried
 
 ID = "my-{name}"
 PROFILE = "quick"
+# Program that starts others where an image's files run in no container.
+ENV = "usr/bin/env"
 # Runs of the program in one start of a node: as many as fit into these seconds, within limits.
 TOGETHER_SECONDS, MOST_RUNS = 0.5, 20
 # Metrics of every program.
@@ -86,8 +88,10 @@ def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
 
     Raise PlimsollError, in one sentence, if it cannot be measured there.
     """
-    tag = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())["tag"]
-    tried = trial.in_container(asked, tag)
+    image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
+    if not (Path(image["rootfs"]) / ENV).exists():
+        raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
+    tried = trial.in_container(asked, image["tag"])
     content = yaml.safe_load(place.file.read_text())
     program = content["program"]
     if "not_installed" in program:

@@ -132,6 +132,22 @@ static void become(const char *place, char **program, char **variables) {
     fail(program[0]);
 }
 
+/* Kills what a program has left running. This process gets the children of a process that ends. */
+static int end_left(void) {
+    char path[PATH_BYTES];
+    int found = 0, process;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (int times = 0; times < 100 && waitpid(-1, NULL, WNOHANG) == 0; times++) {
+        found = 1;
+        FILE *list = fopen(path, "r");
+        if (!list) break;
+        while (fscanf(list, "%d", &process) == 1) kill(process, SIGKILL);
+        fclose(list);
+        usleep(LOOK_MICROSECONDS);
+    }
+    return found;
+}
+
 static void run(const char *folder, int number, double limit, char **program, char **variables, FILE *log) {
     char place[FOLDER_BYTES];
     struct rusage used;
@@ -157,9 +173,7 @@ static void run(const char *folder, int number, double limit, char **program, ch
     double end = now();
     struct itimerval off = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &off, NULL);
-    /* This process gets the children of a program that has left them. */
-    int left = waitpid(-1, NULL, WNOHANG) == 0;
-    kill(-running, SIGKILL);
+    int left = end_left();
     fprintf(log,
             "{\"run\": %d, \"wall\": %.6f, \"user\": %.6f, \"system\": %.6f, \"memory\": %ld, \"minor_faults\": %ld, "
             "\"major_faults\": %ld, \"waits\": %ld, \"preempted\": %ld, \"code\": %d, \"signal\": %d, \"late\": %s, "

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.designs.program import attempts, outputs
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import client
+from plimsoll.measuring.process import refuse_endless
+from plimsoll.pages.formats import capital
 from plimsoll.trying.asked import Asked
 from plimsoll.workloads.base import InvalidOutput
 
@@ -55,11 +57,12 @@ def _tried(asked: Asked, command, where: str) -> Tried:
             if done.returncode:
                 said = done.stderr.strip().splitlines() or ["nothing was said"]
                 raise PlimsollError(f"{asked.command[0]} cannot be run {where}: {said[-1]}. Nothing was measured.")
+            refuse_endless(folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED)
             cell = {"runs": RUNS, "parameters": parameters}
             made = outputs.made(folder, cell)[1:]
             read = [outputs.read(folder / str(run["run"]), run, {}, parameters) for run in made]
-        except InvalidOutput as problem:
-            raise PlimsollError(f"{problem.args[0].capitalize()} ({where}): nothing was measured.") from problem
+        except (InvalidOutput, Unavailable) as problem:
+            raise PlimsollError(f"{capital(str(problem))} ({where}): nothing was measured.") from problem
         except subprocess.TimeoutExpired as problem:
             raise PlimsollError(
                 f"The program did not end within {asked.limit:g} s {where}: nothing was measured. --limit gives it more."
