@@ -10,9 +10,11 @@ from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, words
 from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
 from plimsoll.designs.program.why import COSTLY, is_costly
+from plimsoll.pages.formats import capital
 
 # An interval that has 0 in it, and reaches no further than this, shows that both sides are alike.
 ALIKE = 0.02
+POSITIVE = {"slower": "slow", "higher": "high"}
 
 
 def answer(study: Study, found: pd.DataFrame) -> list[str]:
@@ -30,7 +32,7 @@ def _of_default(row, metric: dict, baseline: str, found: pd.DataFrame) -> list[s
         return [f"{name}: too few runs count for an answer."]
     if not is_costly(row):
         return [f"In {name} it is {_alike(row)}."]
-    first = f"{name} makes it {size(row.change)} {worse(row.change, metric)} than {_lower(baseline)} {interval(row)}."
+    first = f"{name} makes it {compared(row, metric)} {_lower(baseline)} {interval(row)}."
     return [first, *_steps(row.runtime, found), *_remedies(row.runtime, metric, found)]
 
 
@@ -39,15 +41,13 @@ def _steps(default: str, found: pd.DataFrame) -> list[str]:
     files = found[(found["stage"] == FIRST) & (found["runtime"] == FILES)]
     own = pd.concat([files, found[(found["stage"] == STEPS) & (found["default"] == default)]])
     costly = [row for row in own.itertuples() if is_costly(row)]
-    parts = [
-        f"{size(row.change)} {interval(row)} {'are' if row.runtime == FILES else 'come with'} {row.adds}" for row in costly
-    ]
+    parts = [f"{amount(row)} {interval(row)} {'are' if row.runtime == FILES else 'come with'} {row.adds}" for row in costly]
     rest = [row for row in own.itertuples() if not is_costly(row) and not math.isnan(row.low)]
     if not parts:
         return ["No single step was found that costs it."] if len(own) > 1 else []
     bound = max((max(abs(row.low), abs(row.high)) for row in rest), default=0.0)
     others = f"; each of the other steps changes it by {size(bound)} at most" if rest else ""
-    return [f"{'; '.join(parts).capitalize() if parts[0][0].isalpha() else '; '.join(parts)}{others}."]
+    return [f"{capital('; '.join(parts))}{others}."]
 
 
 def _remedies(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
@@ -55,7 +55,7 @@ def _remedies(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
     told = []
     for row in own.itertuples():
         if is_costly(row):
-            told.append(f"With {row.adds} it is {size(row.change)} {worse(row.change, metric)} again {interval(row)}.")
+            told.append(f"With {row.adds} it is {compared(row, metric)} without {interval(row)}.")
         else:
             told.append(f"With {row.adds} it is {_alike(row)}.")
     return told
@@ -77,8 +77,23 @@ def size(share: float) -> str:
     return f"{per_cent:.0f} %" if per_cent >= 10 else f"{per_cent:.1f} %"
 
 
+def amount(row) -> str:
+    """Return how large a change is: a share, or a factor for a change that doubles at least."""
+    return size(row.change) if row.change < 1 else f"a factor of {1 + row.change:.1f}"
+
+
+def compared(row, metric: dict) -> str:
+    """Return a change in words that end before what it is compared with: `32 % slower than`, or `3.1 times as slow as`."""
+    word = worse(row.change, metric)
+    if row.change < 1:
+        return f"{size(row.change)} {word} than"
+    return f"{1 + row.change:.1f} times as {POSITIVE.get(word.partition(' ')[0], word)} as"
+
+
 def interval(row) -> str:
-    """Return the 95 % interval of a change, in per cent."""
+    """Return the 95 % interval of a change: in per cent, or of factors for a change that doubles at least."""
+    if row.change >= 1:
+        return f"[{1 + row.low:.1f}, {1 + row.high:.1f}]"
     return f"[{100 * row.low:+.1f}, {100 * row.high:+.1f}]"
 
 
