@@ -70,6 +70,30 @@ def test_steps_are_measured_only_where_a_default_costs_something():
     assert stages.steps_of(effects.table(world({"docker-filtered": 0.3}))) == list(DOCKER)
 
 
+def test_where_only_other_files_cost_something_no_steps_are_measured():
+    observed = world({"files": 0.3})
+    first = effects.table(observed[observed["stage"] == FIRST])
+    assert stages.steps_of(first) == []
+    told = telling.answer(STUDY, first)
+    assert told[0].startswith("Docker makes it 3") and "other files; its container changes it by 0.9 %" in told[1]
+
+
+def test_reasons_are_told_for_steps_and_not_for_the_whole():
+    differences = [
+        {"adds": adds, "differs": ["seccomp: 0 before, 2 after"]} for adds in (effects.DEFAULT, "the seccomp filter")
+    ]
+    assert telling.reasons(differences) == ["What differed (the seccomp filter):", "  seccomp: 0 before, 2 after"]
+
+
+def test_blas_is_named_first_whatever_its_file_is_called():
+    before = recorded({"/usr/lib/liba.so.1": "1", "/opt/libscipy_openblas64_.so": "2"}, {})
+    after = recorded({"/usr/lib/liba.so.2": "3", "/usr/lib/libblas.so.3": "4"}, {})
+    assert (
+        why.differences(before, after)[0]
+        == "/opt/libscipy_openblas64_.so (build 2) before, /usr/lib/libblas.so.3 (build 4) after"
+    )
+
+
 def test_what_gives_a_costly_step_back_is_tried():
     found = effects.table(world({"docker-filtered": 0.3, "files-cgroup": 0.2}))
     assert stages.remedies_of(found) == ["docker", "docker-with-seccomp"]

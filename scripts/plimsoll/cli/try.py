@@ -41,7 +41,8 @@ def try_(
         list[str] | None, typer.Option(metavar="WAY", help="higher or lower: of each --metric, in order.")
     ] = None,
     filter: Annotated[
-        list[str] | None, typer.Option(metavar="PATTERN", help="What of its output may differ from run to run. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="A part of its output that may differ from run to run. Repeatable."),
     ] = None,
     check: Annotated[
         str | None, typer.Option(metavar="COMMAND", help="Says by its status whether the answer (its input) is right.")
@@ -72,8 +73,7 @@ def try_(
 
     Examples:
       plimsoll try -- sort words.txt
-      plimsoll try --image solver:2 --metric 'rate=GFLOP/s: ([0-9.]+)' --better higher -- solver case.txt
-      plimsoll try --packages sqlite3 --folder case -- sh run.sh
+      plimsoll try --image solver:2 --metric 'rate=rate: ([0-9.]+)' --better higher -- solver
       plimsoll try --fail-above 5% -- ./solver case.txt
     """
     from plimsoll.terminal import interruption

@@ -33,6 +33,7 @@ def main(words: list[str]) -> int:
 def _measure(given) -> int:
     from plimsoll import designs, rounds
     from plimsoll.config import studies
+    from plimsoll.designs.program import why
     from plimsoll.trying import stages, telling
 
     study = studies.load(given.study, designs.known())
@@ -41,19 +42,39 @@ def _measure(given) -> int:
     with _aside(given.json):
         found = stages.measure(study, folder)
         rounds.make([f"{folder}/report.html", "results/claims.html"], [])
+        _archive(study)
     observations = stages.observed(folder)
     if observations.empty:
         raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
-    told = telling.document(study, observations, found)
+    told = telling.document(study, observations, found, why.of_steps(folder / "runs", found))
     (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
     if given.hyperfine:
         given.hyperfine.write_text(json.dumps(telling.hyperfine(study, observations), indent=1) + "\n")
     if given.json:
         print(json.dumps(told, indent=1))
     else:
-        print("\n".join(["", *told["answer"], *(f"  {path}" for path in telling.files(Path.cwd(), study["id"]))]))
+        print(
+            "\n".join(
+                [
+                    "",
+                    *told["answer"],
+                    *telling.reasons(told["why"]),
+                    *(f"  {path}" for path in telling.files(Path.cwd(), study["id"])),
+                ]
+            )
+        )
     loss = telling.loss(study, found)
     return int(given.fail_above is not None and loss > given.fail_above)
+
+
+def _archive(study) -> None:
+    """Write all that was measured and made of a study into <study>.zip. Raise PlimsollError if that cannot be done."""
+    from plimsoll.archives import gathering, packing
+    from plimsoll.measuring import lock
+
+    with lock.hold_folder():
+        every = gathering.measured({study["id"]: study}, Path("results"))
+        packing.pack(every, Path("results"), Path(f"{study['id']}.zip"), False, True, lambda text: print(text, file=sys.stderr))
 
 
 class _aside:

@@ -69,7 +69,7 @@ def filters(given: Iterable[str]) -> tuple[str, ...]:
 def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
     """Return the folder that the program works in: the one that is given, or this one if the command names a file in it.
 
-    Raise PlimsollError if it is none, or too large to be copied.
+    Raise PlimsollError if it is not a folder, or is too large to be copied.
     """
     folder = given or (Path.cwd() if any(_is_here(word) for word in command) else None)
     if folder is None:

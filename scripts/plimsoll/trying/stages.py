@@ -17,7 +17,7 @@ from plimsoll.analysis import blocks, collect
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, why
-from plimsoll.designs.program.factors import FIRST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
 from plimsoll.planning import repetitions
@@ -59,7 +59,8 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
 
 def steps_of(found: pd.DataFrame) -> list[str]:
     """Return the levels to measure: of each default that costs something beyond the image's files."""
-    costly = [row.runtime for row in found[found["stage"] == FIRST].itertuples() if row.default and why.is_costly(row)]
+    beyond = found[(found["stage"] == FIRST) & (found["default"] != "") & (found["against"] == FILES)]
+    costly = [row.runtime for row in beyond.itertuples() if why.is_costly(row)]
     return list(dict.fromkeys(level for name in costly for level in ladder.levels(name)))
 
 

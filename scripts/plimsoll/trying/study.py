@@ -32,7 +32,7 @@ TIMES = {
     "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
     "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
 }
-# Of several defaults that are alike, one is measured.
+# A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman"}
 HEAD = "# A study of a program, made by `plimsoll try`. `plimsoll reproduce {file}` measures it again, and goes on.\n"
 

@@ -1,6 +1,7 @@
 """The answer about a program: one sentence per default, what to do, and files for other programs."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -8,22 +9,31 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, words
+from plimsoll.designs.program.effects import CONTAINER
 from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
 from plimsoll.designs.program.why import COSTLY, is_costly
 from plimsoll.pages.formats import capital
 
 # An interval that has 0 in it, and reaches no further than this, shows that both sides are alike.
 ALIKE = 0.02
+# Lines for each cost in a terminal; the page has all.
+MOST_LINES = 4
 POSITIVE = {"slower": "slow", "higher": "high"}
 
 
 def answer(study: Study, found: pd.DataFrame) -> list[str]:
     """Return the answer in sentences: for each default what it costs, in which steps, and what an option gives back."""
     metric = study["metrics"][study["answer"]["metrics"][0]]
-    baseline = words.level("runtime", study["answer"]["baseline"]["runtime"][0])
-    first = found[found["stage"] == FIRST]
-    told = [_of_default(row, metric, baseline, found) for row in first[first["default"] != ""].itertuples()]
+    [baseline] = study["answer"]["baseline"]["runtime"]
+    told = [
+        _of_default(row, metric, words.level("runtime", baseline), found) for row in _defaults(found, baseline).itertuples()
+    ]
     return [sentence for sentences in told for sentence in sentences]
+
+
+def _defaults(found: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """Return the comparisons of the defaults with the baseline."""
+    return found[(found["stage"] == FIRST) & (found["default"] != "") & (found["against"] == baseline)]
 
 
 def _of_default(row, metric: dict, baseline: str, found: pd.DataFrame) -> list[str]:
@@ -39,14 +49,18 @@ def _of_default(row, metric: dict, baseline: str, found: pd.DataFrame) -> list[s
 def _steps(default: str, found: pd.DataFrame) -> list[str]:
     """Return the sentence that splits a default's cost over its steps; empty if the steps were not measured."""
     files = found[(found["stage"] == FIRST) & (found["runtime"] == FILES)]
-    own = pd.concat([files, found[(found["stage"] == STEPS) & (found["default"] == default)]])
+    steps = found[(found["stage"] == STEPS) & (found["default"] == default)]
+    if steps.empty:
+        steps = found[(found["stage"] == FIRST) & (found["default"] == default) & (found["adds"] == CONTAINER)]
+    own = pd.concat([files, steps])
     costly = [row for row in own.itertuples() if is_costly(row)]
     parts = [f"{amount(row)} {interval(row)} {'are' if row.runtime == FILES else 'come with'} {row.adds}" for row in costly]
     rest = [row for row in own.itertuples() if not is_costly(row) and not math.isnan(row.low)]
     if not parts:
         return ["No single step was found that costs it."] if len(own) > 1 else []
     bound = max((max(abs(row.low), abs(row.high)) for row in rest), default=0.0)
-    others = f"; each of the other steps changes it by {size(bound)} at most" if rest else ""
+    subject = "its container" if list(own["adds"]) == [*files["adds"], CONTAINER] else "each of the other steps"
+    others = f"; {subject} changes it by {size(bound)} at most" if rest else ""
     return [f"{capital('; '.join(parts))}{others}."]
 
 
@@ -111,19 +125,29 @@ def _lower(name: str) -> str:
 def loss(study: Study, found: pd.DataFrame) -> float:
     """Return the largest loss that the intervals of the defaults show for sure; 0.0 if none shows one."""
     sign = 1 if study["metrics"][study["answer"]["metrics"][0]]["better"] == "lower" else -1
-    own = found[(found["stage"] == FIRST) & (found["default"] != "")]
+    own = _defaults(found, study["answer"]["baseline"]["runtime"][0])
     least = [min(sign * row.low, sign * row.high) for row in own.itertuples() if not math.isnan(row.low)]
     return max([0.0, *least])
 
 
-def document(study: Study, observations: pd.DataFrame, found: pd.DataFrame) -> dict:
-    """Return the answer as a document of JSON: sentences, and every comparison of every metric."""
+def reasons(differences: Sequence[dict]) -> list[str]:
+    """Return lines for a terminal: the first differences that were observed between the two sides of each cost."""
+    lines = []
+    for one in (one for one in differences if one["differs"] and one["adds"] not in (effects.DEFAULT, CONTAINER)):
+        lines.append(f"What differed ({one['adds']}):")
+        lines += [f"  {sentence}" for sentence in one["differs"][:MOST_LINES]]
+    return lines
+
+
+def document(study: Study, observations: pd.DataFrame, found: pd.DataFrame, differences: Sequence[dict] = ()) -> dict:
+    """Return the answer as a document of JSON: sentences, every comparison of every metric, and what differed at costs."""
     every = effects.table(observations)
     return {
         "study": study["id"],
         "command": study["program"]["command"],
         "files": study["program"]["files"],
         "answer": answer(study, found),
+        "why": list(differences),
         "comparisons": [{key: _plain(value) for key, value in row.items()} for row in every.to_dict("records")],
     }
 
@@ -156,4 +180,4 @@ def hyperfine(study: Study, observations: pd.DataFrame) -> dict:
 def files(place: Path, study: str) -> list[Path]:
     """Return the files that a study has made, for people: its page, and its tables."""
     own = place / "results" / study
-    return [own / "report.html", own / "tables/ladder.csv", own / "try.json"]
+    return [own / "report.html", own / "tables/ladder.csv", own / "try.json", place / f"{study}.zip"]

@@ -9,6 +9,8 @@ from plimsoll.analysis import blocks, paper_tests
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STAGES, STEPS
 
+# What a default is beside the baseline, and what it adds to the image's files.
+DEFAULT, CONTAINER = "its default", "its container"
 COLUMNS = (
     "stage",
     "default",
@@ -54,10 +56,12 @@ def _compared(own: pd.DataFrame) -> list[dict]:
     if {HOST, FILES} <= first:
         found.append({"stage": FIRST, "default": "", "runtime": FILES, "against": HOST, "adds": ladder.adds(FILES)})
     found += [
-        {"stage": FIRST, "default": name, "runtime": name, "against": baseline, "adds": "its default"}
+        {"stage": FIRST, "default": name, "runtime": name, "against": baseline, "adds": DEFAULT}
         for name in ladder.DEFAULTS
         if name in first
     ]
+    if {HOST, FILES} <= first:
+        found += [{**row, "against": FILES, "adds": CONTAINER} for row in found if row["default"]]
     for default in ladder.DEFAULTS:
         levels = [level for level in ladder.levels(default) if level in there.get(STEPS, set())]
         if levels and levels[-1] == default:

@@ -1,5 +1,6 @@
 """What differed between the two sides of a comparison, as it was observed: libraries, limits, settings, and counts."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
@@ -11,6 +12,10 @@ from plimsoll.measuring import record, status
 # Counts of a run of the program that are told if they differ by at least this factor.
 COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (preempted)", "faults": "page faults"}
 TOLD_FACTOR = 1.5
+# Libraries that often decide about speed, by the name of their file; and the most files that are told.
+FIRST_NAMED = ("BLAS", "libc", "libm", "ld-linux-x86-64", "libgomp", "libmpi")
+BLAS = re.compile("blas|mkl_|blis|lapack")
+MOST_FILES = 8
 # Counts below this are not told: they may differ by chance.
 FEW = 50
 # Changes that are at least this large, and are not chance, are a cost. p is adjusted for the comparisons of a stage.
@@ -54,19 +59,28 @@ def _libraries(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
     """Return sentences about files with another build identifier. Files are matched by what their names begin with."""
     named_a, named_b = (_by_name(mapped) for mapped in (a, b))
     told = []
-    for name in dict.fromkeys([*named_a, *named_b]):
+    names = dict.fromkeys([*named_a, *named_b])
+    for name in sorted(names, key=lambda one: one not in FIRST_NAMED):
         one, other = named_a.get(name), named_b.get(name)
         if one is None or other is None:
             path, _ = one or other
             told.append(f"{path} is mapped only {'before' if one else 'after'}")
-        elif one[1] != other[1]:
+        elif one[1] != other[1] or (name == "BLAS" and one[0] != other[0]):
             told.append(f"{one[0]} (build {one[1][:12]}) before, {other[0]} (build {other[1][:12]}) after")
-    return told
+    more = len(told) - MOST_FILES
+    return told if more <= 1 else [*told[:MOST_FILES], f"{more} other files that it maps differ"]
 
 
 def _by_name(mapped: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return (path, build identifier) of each file by its name up to the version."""
-    return {Path(path).name.partition(".so")[0]: (path, build) for path, build in mapped.items()}
+    """Return (path, build identifier) of each file by its name up to the version. Libraries of FIRST_NAMED come first."""
+    named = {_name(path): (path, build) for path, build in mapped.items()}
+    return dict(sorted(named.items(), key=lambda one: (one[0] not in FIRST_NAMED, one[0])))
+
+
+def _name(path: str) -> str:
+    """Return the name by which a file is matched. Every library of linear algebra has the same one."""
+    name = Path(path).name.partition(".so")[0]
+    return "BLAS" if BLAS.search(name) else name
 
 
 def _counts(before: list[dict], after: list[dict]) -> list[str]:
