@@ -15,9 +15,6 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import planned, record
 from plimsoll.planning import sessions
 
-# Largest file of a recipe of the user's that goes into an archive (bytes).
-LARGEST_OF_RECIPE = 2**16
-
 
 class Member(NamedTuple):
     """A member of an archive: the `source` of its content, and its `role` when everything is made again
@@ -106,22 +103,11 @@ def files(every: Iterable[Measured], results: Path, raw: bool) -> dict[str, Memb
         found |= _of(prefix, session.folder, wanted)
         found |= _of("results/", results, {GIVEN: [f"images/{study['image']}.json", f"images/{study['image']}.runtimes.json"]})
         found |= _of("results/", results, {ABOUT: [f"images/{study['image']}.sbom.json"]})
-        found |= _recipe(study["image"])
+        # A recipe of the configuration's own is there already, without the files that a user's program needs.
+        sources = (path for path in settings.sources(study["image"]) if path.is_relative_to(paths.PROJECT))
+        found |= _of("", paths.PROJECT, {ABOUT: [path.relative_to(paths.PROJECT).as_posix() for path in sources]})
         if raw:
             found |= _of(prefix, session.folder, {GIVEN: ["raw/**/*"]})
-    return found
-
-
-def _recipe(image: str) -> dict[str, Member]:
-    """Return the files of an image's recipe by their names in an archive.
-
-    The recipe of a user's program has that program's files too. Those are the user's, and large files are left out.
-    """
-    found = {}
-    for path in settings.sources(image):
-        prefix, folder = ("", paths.PROJECT) if path.is_relative_to(paths.PROJECT) else ("config/", paths.CONFIG)
-        if folder == paths.PROJECT or path.stat().st_size <= LARGEST_OF_RECIPE:
-            found |= _of(prefix, folder, {ABOUT: [path.relative_to(folder).as_posix()]})
     return found
 
 
