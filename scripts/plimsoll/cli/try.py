@@ -8,11 +8,11 @@ import typer
 
 from plimsoll.errors import PlimsollError
 
-Command = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The program, with its arguments.")]
+Program = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The program, with its arguments.")]
 
 
 def try_(
-    command: Command,
+    program: Program,
     name: Annotated[
         str, typer.Option(metavar="NAME", help="The study is my-NAME, in my-NAME.yaml and the folder my-NAME.")
     ] = "study",
@@ -85,7 +85,7 @@ def try_(
         raise PlimsollError("--better says of a --metric whether more of it is better, and there are fewer of these.")
     if image and packages:
         raise PlimsollError("--image and --packages both say where the files come from: give one of them.")
-    words = tuple(command)
+    words = tuple(program)
     wanted = asked.Asked(
         command=words,
         name=asked.name(name),
