@@ -320,7 +320,7 @@ def _tests(options: argparse.Namespace) -> None:
     loaded = _study(options.study)
     paths = options.observations, options.runs
     observations, runs = (collect.table(path, loaded.design.factors.FACTORS) for path in paths)
-    made = neighbours.marked(loaded.design.tests.tests(loaded, observations), runs)
+    made = neighbours.marked(loaded.design.readings.tests(loaded, observations), runs)
     made.to_csv(options.output, index=False)
 
 

@@ -287,7 +287,7 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
         cells = tuple(each.cell for each in runs)
         neighbours = limits["neighbours"]
         given = Attempt(identity, run.plan, cells, run.image, folder, temporary, machine, accounts[0], neighbours, looks, notes)
-        found = attempts.launch(given) if attempts.LAUNCHES else {run.cell["path"]: attempts.attempt(given)}
+        found = attempts.launch(given)
     finally:
         private.remove(temporary)
     if any(outcome["status"] not in (status.VALID, status.DISTURBED) for outcome in found.values()):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from plimsoll import environments, measure, workloads
 from plimsoll.config import studies
-from plimsoll.designs.interference import attempt, placement
+from plimsoll.designs.interference import attempts, placement
 from plimsoll.designs.interference.factors import InterferenceRecord
 from plimsoll.errors import Outage
 from plimsoll.host import cpulist
@@ -162,7 +162,7 @@ def test_what_bonnie_writes_reaches_the_disk(workspace):
 
 def test_netserver_listens_on_the_study_s_own_network_only(workspace, monkeypatch):
     seen = {}
-    pair = attempt._Run._pair
+    pair = attempts._Run._pair
 
     def looking(self):
         name = self.services.name("server")
@@ -171,7 +171,7 @@ def test_netserver_listens_on_the_study_s_own_network_only(workspace, monkeypatc
         seen["host"] = [f for f in ("tcp", "tcp6") if PORT in Path(f"/proc/net/{f}").read_text()]
         pair(self)
 
-    monkeypatch.setattr(attempt._Run, "_pair", looking)
+    monkeypatch.setattr(attempts._Run, "_pair", looking)
     found = workspace.run("2/netperf_tcp_stream+netperf_tcp_rr/docker/free")
     assert found["status"] == "valid", found["reason"]
     assert seen == {"networks": ["plimsoll"], "ports": {}, "host": []}

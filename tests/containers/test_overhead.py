@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import environments, measure
+from plimsoll import designs, environments, measure
 from plimsoll.config import studies
-from plimsoll.designs.overhead import attempt, readings
+from plimsoll.designs.overhead import attempts
 from plimsoll.designs.overhead.factors import OverheadRecord
 from plimsoll.environments.base import LABEL, Scratch, Spec, output
 from plimsoll.environments.changed_root import ChangedRoot
@@ -32,6 +32,8 @@ from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike, usual
 from tests.containers.conftest import LEAVES, in_the_run, stop, stopped
+
+DESIGN = designs.find("overhead")
 
 # Each benchmark, and each runtime with a disk and with a network.
 CELLS = [
@@ -102,7 +104,7 @@ def test_a_benchmark_runs_over_and_over_in_each_environment(workspace, path):
     counts = [one["counts"] for one in found["iterations"]]
     assert not counts[0] and counts[-1] and counts == sorted(counts)
     assert {one["why_not"] for one in found["iterations"]} == {None, "it was of the warm-up"}
-    rows = readings.observations(built("li2018"), {"repetition": 1}, found)
+    rows = DESIGN.readings.observations(built("li2018"), {"repetition": 1}, found)
     assert rows and all(row["value"] > 0 and row["wall_seconds"] > 0 for row in rows)
     assert {row["iteration"] for row in rows} == {one["iteration"] for one in found["iterations"] if one["counts"]}
     if path.startswith("bonnie") and "vm" not in path:
@@ -215,7 +217,7 @@ def works(name) -> bool:
 
 
 def test_a_benchmark_that_fails_or_hangs_makes_the_run_invalid(workspace, monkeypatch):
-    monkeypatch.setattr(attempt.workloads.find("cpu_fibonacci"), "title", "No Such Benchmark", raising=False)
+    monkeypatch.setattr(attempts.workloads.find("cpu_fibonacci"), "title", "No Such Benchmark", raising=False)
     found = workspace.run("cpu_fibonacci/docker")
     assert found["status"] == "invalid" and "iteration 1 does not count: it ended with" in found["reason"]
     monkeypatch.undo()
@@ -225,8 +227,8 @@ def test_a_benchmark_that_fails_or_hangs_makes_the_run_invalid(workspace, monkey
 
 @pytest.mark.parametrize("path", ["cpu_nqueens/bare", "cpu_nqueens/docker"])
 def test_a_benchmark_that_forks_and_leaves_makes_the_run_invalid(workspace, monkeypatch, path):
-    usual = type(attempt.workloads.find("cpu_nqueens")).command
-    monkeypatch.setattr(type(attempt.workloads.find("cpu_nqueens")), "command", lambda *words: [*LEAVES, *usual(*words)])
+    usual = type(attempts.workloads.find("cpu_nqueens")).command
+    monkeypatch.setattr(type(attempts.workloads.find("cpu_nqueens")), "command", lambda *words: [*LEAVES, *usual(*words)])
     found = workspace.run(path)
     assert found["status"] == "invalid"
     assert "it ended before what it had started: sleep went on" in found["reason"]
@@ -312,9 +314,11 @@ def test_a_container_of_podman_s_that_is_paused_is_removed(image, working, tmp_p
 
 
 def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch):
-    real = attempt.workloads.find("iperf").at
+    real = attempts.workloads.find("iperf").at
     monkeypatch.setattr(
-        type(attempt.workloads.find("iperf")), "at", lambda own, *where: real(*where)._replace(command=("/usr/bin/iperf", "-v"))
+        type(attempts.workloads.find("iperf")),
+        "at",
+        lambda own, *where: real(*where)._replace(command=("/usr/bin/iperf", "-v")),
     )
     monkeypatch.setattr("plimsoll.services.kept.LISTENING", 1.0)
     found = workspace.run("iperf/bare")

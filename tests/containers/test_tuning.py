@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import environments, measure
+from plimsoll import designs, environments, measure
 from plimsoll.config import studies
-from plimsoll.designs.tuning import readings
 from plimsoll.designs.tuning.factors import TuningRecord
 from plimsoll.environments import docker_elsewhere
 from plimsoll.environments.base import LABEL, output
@@ -23,6 +22,8 @@ from plimsoll.services.hadoop import cluster
 
 from tests.conftest import built, unlike
 from tests.containers import another
+
+DESIGN = designs.find("tuning")
 
 SMALL = {"small": 4 * 2**20}
 LISTED = ["docker", "ps", "--all", "--filter", f"label={LABEL}", "--format", "{{.Names}}"]
@@ -114,7 +115,7 @@ def acts(found, strategy) -> None:
     assert compressed == ("lzo" in strategy) == served["mapreduce.map.output.compress.codec"].endswith("LzoCodec")
     assert served["mapreduce.task.io.sort.mb"] == ("200" if "buffer" in strategy else "100")
     assert 0 < jobs["small"]["distinct"] < 0.6 * jobs["small"]["records"]
-    rows = readings.observations(built("li2018-hadoop"), {"repetition": 1}, found)
+    rows = DESIGN.readings.observations(built("li2018-hadoop"), {"repetition": 1}, found)
     assert {row["metric"] for row in rows} >= {"time_small", "written_small"} and all(row["value"] > 0 for row in rows)
 
 

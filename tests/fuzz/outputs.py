@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plimsoll import workloads
 from plimsoll.designs.nesting import creation, gate, network, privileges
-from plimsoll.designs.splitting import attempt, ranks
+from plimsoll.designs.splitting import attempts, ranks
 from plimsoll.designs.tuning import judge, readings
 from plimsoll.environments import docker_nested
 from plimsoll.environments.guests import agent
@@ -153,7 +153,7 @@ def _ranks(data: bytes) -> list[dict]:
     for number in range(2):
         put(f"ranks/{number}.json", data.replace(b'"rank": 0', b'"rank": %d' % number))
     found = ranks.read(folder(), 2)
-    attempt.bits(found)
+    attempts.bits(found)
     return found
 
 
@@ -161,7 +161,7 @@ def _of_ranks(found: list[dict]) -> dict[str, float]:
     return {
         "benchmark_seconds": found[0]["benchmark_seconds"],
         "context_switches": sum(found[0]["context_switches"].values()),
-        "network_bytes": attempt.transport(found)["network_bytes"] / 2,
+        "network_bytes": attempts.transport(found)["network_bytes"] / 2,
     }
 
 

@@ -146,7 +146,7 @@ def by_part(claim):
 def test_on_the_paper_s_host_every_claim_has_cells_or_a_reason(claims, liu2020, made, paper_host):
     planned = made(paper_host, "paper")
     splitting = designs.find("splitting").contrasts
-    asked, lacking = splitting.asking(planned, liu2020), splitting.lacks(planned)
+    asked, lacking = splitting.comparison_finder(planned, liu2020), splitting.unmet_needs(planned)
     # Docker on the host's network is off in the configuration.
     assert set(lacking) == {"core_samples", "docker_host_network", "shared_ipc", "unprofiled"}
     without = [
@@ -201,21 +201,21 @@ def test_docker_s_filter_is_an_arrangement(claims, liu2020, made, small_host):
     splitting = designs.find("splitting").contrasts
     arranged = splitting.arrangements(made(small_host))
     assert list(arranged) == ["Docker's default seccomp filter", "process_vm_readv allowed in Docker"]
-    usual, allowed = (splitting.asking(plan, liu2020) for plan in arranged.values())
-    claim = splitting.elsewhere(by_id(claims, 22))
+    usual, allowed = (splitting.comparison_finder(plan, liu2020) for plan in arranged.values())
+    claim = splitting.transferred_claim(by_id(claims, 22))
     in_place = [contrast.a.cell.replace("/docker/", "/docker-ptrace/") for contrast in usual(claim)]
     assert [contrast.a.cell for contrast in allowed(claim)] == in_place
     assert {contrast.b.cell.split("/")[3] for contrast in allowed(claim)} == {"bare"}
     # Losses have their reference in the same arrangement.
     (part,) = [part for part in by_part(by_id(claims, 28)) if part.get("says", "").startswith("and than")]
-    for contrast in allowed(splitting.elsewhere(part)):
+    for contrast in allowed(splitting.transferred_claim(part)):
         for side in (contrast.a, contrast.b):
             assert side.cell.split("/")[3] == side.reference.split("/")[3] != "docker"
 
 
 def test_a_comparison_is_arranged_as_a_whole_or_not_at_all(claims, liu2020, made, small_host):
     splitting = designs.find("splitting").contrasts
-    usual, allowed = (splitting.asking(plan, liu2020) for plan in splitting.arrangements(made(small_host)).values())
+    usual, allowed = (splitting.comparison_finder(plan, liu2020) for plan in splitting.arrangements(made(small_host)).values())
     # docker-ptrace has no cells with affinity. c118 is not only about EP-STREAM, so this arrangement has no comparison
     # for it. It has no cells of EP-DGEMM either, whose ranks copy nothing from each other.
     assert usual(by_id(claims, 118)) and allowed(by_id(claims, 118)) == []
@@ -237,7 +237,7 @@ def test_cpu_affinity_of_one_socket_is_that_of_cpumem(claims, liu2020, made, sma
     splitting = designs.find("splitting").contrasts
     # The claim leaves out containers with one core each. This host has no others, so the exception is dropped.
     claim = {key: value for key, value in by_id(claims, 106).items() if key != "except"}
-    found = splitting.asking(made(small_host), liu2020)(splitting.elsewhere(claim))
+    found = splitting.comparison_finder(made(small_host), liu2020)(splitting.transferred_claim(claim))
     assert {(c.a.cell.split("/")[4], c.b.cell.split("/")[4]) for c in found} == {("cpumem", "any")}
 
 

@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import instruments
+from plimsoll import designs, instruments
 from plimsoll.claims.quantities import memory_contention as contention
-from plimsoll.designs.splitting import profiles, readings, run_tables, watching
+from plimsoll.designs.splitting import profiles, run_tables, watching
 from plimsoll.designs.splitting.charts import profile
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.instruments import events, mpi_profile
@@ -16,6 +16,8 @@ from plimsoll.measuring import record
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import DATA, PROJECT, host_of
+
+DESIGN = designs.find("splitting")
 
 FUNCTIONS = {"MPI_Send": [10, 0.2], "MPI_Recv": [10, 0.3], "MPI_Allreduce": [4, 0.1], "MPI_Reduce": [2, 0.1]}
 
@@ -108,7 +110,7 @@ def test_metrics_of_mpi_functions_are_made_of_what_records_hold(tmp_path, liu202
         values = mpi_profile.summarise([mpi_profile.section(tmp_path, rank, section) for rank in (0, 1)])
         row = {"section": section, "sizes": "standard", "instrument": "mpi"}
         # As if it were written to a record and read again.
-        made = readings.observations(liu2020, row, {"status": "valid", "values": json.loads(json.dumps(values))})
+        made = DESIGN.readings.observations(liu2020, row, {"status": "valid", "values": json.loads(json.dumps(values))})
         found |= {one["metric"]: one["value"] for one in made}
     assert {name: found[name] for name in DERIVED} == pytest.approx(DERIVED)
     assert set(found) == {name for name, metric in liu2020["metrics"].items() if metric["instrument"] == "mpi"}
@@ -118,7 +120,7 @@ def test_a_record_that_lacks_a_value_has_the_other_metrics(liu2020):
     row = {"section": "fft", "sizes": "standard", "instrument": "mpi"}
     values = mpi_profile.summarise([part(functions=PROFILED["fft"])])
     del values["mpi_share/collective"]
-    made = readings.observations(liu2020, row, {"status": "valid", "values": values})
+    made = DESIGN.readings.observations(liu2020, row, {"status": "valid", "values": values})
     assert {one["metric"] for one in made} == {"fft_mpi_share", "fft_alltoall_share", "fft_other_share", "fft_calls"}
 
 

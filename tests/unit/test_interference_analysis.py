@@ -7,7 +7,7 @@ from plimsoll import designs, paths
 from plimsoll.claims import book, evaluate, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.config import studies
-from plimsoll.designs.interference import papers, readings, recommend, run_tables
+from plimsoll.designs.interference import papers, recommend, run_tables
 from plimsoll.designs.interference import tests as statistics_table
 from plimsoll.designs.interference.cells import views
 from plimsoll.designs.interference.factors import FREE, OTHER_CORE, PLACEMENTS, SAME_CORE
@@ -15,6 +15,8 @@ from plimsoll.pages import wording
 from plimsoll.planning import planner
 
 from tests import worlds
+
+DESIGN = designs.find("interference")
 
 # Interference ratios of the made-up data, by case, microservice and co-runner; 0 for all others.
 EFFECTS = {
@@ -86,12 +88,12 @@ def test_only_iterations_that_count_become_observations(jha2021):
             {"benchmark": "stream", "place": 1, "iterations": []},
         ],
     }
-    rows = readings.observations(jha2021, {"case": "2"}, found)
+    rows = DESIGN.readings.observations(jha2021, {"case": "2"}, found)
     rates = [row for row in rows if row["metric"] == "floating_point_rate"]
     assert [row["value"] for row in rates] == [41.0, 43.0]
     assert {row["co_runner"] for row in rows} == {"stream"}
     assert [row["value"] for row in rows if row["metric"] == "linpack_processors"] == [0.5, 0.5]
-    assert readings.of_run(found) == {"iterations": "3 0", "counted": "2 0", "share_counted": 0.0}
+    assert DESIGN.readings.of_run(found) == {"iterations": "3 0", "counted": "2 0", "share_counted": 0.0}
 
 
 def test_pairs_may_share_a_container_if_no_member_loses_too_much(observations, jha2021):
@@ -247,7 +249,7 @@ def test_losses_of_different_microservices_are_compared_beside_the_same_partner(
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
     asking = evaluate.asking(planned, jha2021)[PLACEMENTS[FREE]]
     asked = [contrast for part in book.parts_of(claims["jha2021-c95"]) for contrast in asking(part)]
-    short = designs.find("interference").report.short
+    short = designs.find("interference").report.cell_label
     assert asked
     for contrast in asked:
         assert contrast.a.metric == "tcp_stream_throughput" and contrast.a.reference == "1/netperf_tcp_stream/docker/free"

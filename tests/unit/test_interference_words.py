@@ -1,7 +1,9 @@
 """Cells and levels of an interference study in words."""
 
 import pytest
-from plimsoll.designs.interference import report
+from plimsoll import designs
+
+DESIGN = designs.find("interference")
 
 
 @pytest.mark.parametrize(
@@ -17,11 +19,11 @@ from plimsoll.designs.interference import report
     ],
 )
 def test_a_pair_in_words(path, name):
-    assert report.short(path, {"benchmark": "linpack"}) == name
+    assert DESIGN.report.cell_label(path, {"benchmark": "linpack"}) == name
 
 
 def test_every_level_of_the_study_has_words(jha2021):
     for case in jha2021["experiments"]["interference"]["case"]:
-        assert report.level("case", case) != case
+        assert DESIGN.report.level("case", case) != case
     for name in jha2021["experiments"]["interference"]["benchmark"]:
-        assert report.level("co_runner", name).startswith("beside ") and report.level("benchmark", name) != name
+        assert DESIGN.report.level("co_runner", name).startswith("beside ") and DESIGN.report.level("benchmark", name) != name

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from plimsoll import designs, measure
-from plimsoll.designs.splitting import attempt, ranks
+from plimsoll.designs.splitting import attempts, ranks
 from plimsoll.errors import Lasting, PlimsollError
 from plimsoll.measuring import lock, planned, process, record
 from plimsoll.workloads import kernels
@@ -39,18 +39,18 @@ def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb"))
     ],
 )
 def test_transport(segments, network, carried):
-    found = attempt.transport([rank(s, network) for s in segments])
+    found = attempts.transport([rank(s, network) for s in segments])
     assert found["carried_by"] == carried
 
 
 def test_bits_leave_out_what_is_no_part_of_the_benchmark():
     ranks = [rank(objects=[("hpcc", "aa"), ("linux-vdso.so.1", "01"), ("mca_btl_tcp.so", "02")])]
-    assert attempt.bits(ranks) == {"hpcc": "aa"}
+    assert attempts.bits(ranks) == {"hpcc": "aa"}
 
 
 def test_ranks_with_other_bits_are_refused():
     with pytest.raises(InvalidOutput, match="did not all run the same libmpi"):
-        attempt.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
+        attempts.bits([rank(), rank(objects=[("libmpi.so.40", "cc")])])
 
 
 def blas(kernels="Zen", processor="AVX2", threads=1):
@@ -58,11 +58,11 @@ def blas(kernels="Zen", processor="AVX2", threads=1):
 
 
 def test_the_kernels_of_the_ranks_are_told_if_they_are_the_same_on_one_thread():
-    assert attempt.chosen([blas(), blas()]) == {"OpenBLAS": "Zen"}
+    assert attempts.chosen([blas(), blas()]) == {"OpenBLAS": "Zen"}
     with pytest.raises(InvalidOutput, match="did not all run the same kernels of OpenBLAS, but Haswell, Zen"):
-        attempt.chosen([blas(), blas("Haswell")])
+        attempts.chosen([blas(), blas("Haswell")])
     with pytest.raises(InvalidOutput, match="OpenBLAS had 4 threads in a rank, not one"):
-        attempt.chosen([blas(), blas(threads=4)])
+        attempts.chosen([blas(), blas(threads=4)])
 
 
 @pytest.mark.parametrize(

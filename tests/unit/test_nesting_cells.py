@@ -12,6 +12,8 @@ from plimsoll.planning import planner
 
 from tests.conftest import PROJECT, built, host_of, unlike
 
+DESIGN = designs.find("nesting")
+
 SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 
@@ -126,8 +128,8 @@ def test_claims_words_follow_the_cores(cores, words):
 def compared(plan, study, identity: str, number: int = 0) -> list:
     claim = next(claim for claim in book.load("amaral2015") if claim["id"] == f"amaral2015-{identity}")
     part = (book.parts_of(claim) or [claim])[number]
-    asked = contrasts.asking(plan, study)
-    return asked(part) or asked(contrasts.elsewhere(part) or part)
+    asked = DESIGN.contrasts.comparison_finder(plan, study)
+    return asked(part) or asked(DESIGN.contrasts.transferred_claim(part) or part)
 
 
 def cells_of(one) -> tuple:
@@ -190,44 +192,44 @@ def test_claims_compare_what_they_say(of_paper, amaral2015, identity, number, wa
 
 def test_claims_about_many_children_are_asked_of_the_most_that_are_measured(plan_of, amaral2015):
     plan = plan_of()
-    asked = contrasts.asking(plan, amaral2015)
+    asked = DESIGN.contrasts.comparison_finder(plan, amaral2015)
     claims = {claim["id"]: claim for claim in book.load("amaral2015")}
     (stated,) = asked(claims["amaral2015-c13"])
     assert plan["cells"][stated.a.cell]["reason"]
-    (moved,) = asked(contrasts.elsewhere(claims["amaral2015-c13"]))
+    (moved,) = asked(DESIGN.contrasts.transferred_claim(claims["amaral2015-c13"]))
     assert cells_of(moved) == ("creation/docker-nested/1/4", "creation/docker-nested/4/1")
     part = book.parts_of(claims["amaral2015-c11"])[0]
-    (series,) = asked(contrasts.elsewhere(part))
+    (series,) = asked(DESIGN.contrasts.transferred_claim(part))
     assert cells_of(series) == ("creation/docker-nested/2/1", "creation/docker-nested/4/1")
-    assert contrasts.elsewhere(claims["amaral2015-c01"]) is None
+    assert DESIGN.contrasts.transferred_claim(claims["amaral2015-c01"]) is None
 
 
 def test_a_series_ends_where_measuring_does(plan_of, amaral2015):
     claims = {claim["id"]: claim for claim in book.load("amaral2015")}
-    along_parents = contrasts.asking(plan_of(), amaral2015)(claims["amaral2015-c14"])
+    along_parents = DESIGN.contrasts.comparison_finder(plan_of(), amaral2015)(claims["amaral2015-c14"])
     measured = [cells_of(one) for one in along_parents if len(one) > 2]
     assert ("creation/docker-nested/1/1", "creation/docker-nested/2/1", "creation/docker-nested/4/1") in measured
 
 
 def test_what_is_not_here_is_lacking(plan_of, of_paper, small_host):
-    assert contrasts.lacks(of_paper) == {}
-    small = contrasts.lacks(plan_of(host={**small_host, "open_vswitch": "user space"}, without=NO_KVM))
+    assert DESIGN.contrasts.unmet_needs(of_paper) == {}
+    small = DESIGN.contrasts.unmet_needs(plan_of(host={**small_host, "open_vswitch": "user space"}, without=NO_KVM))
     of_size = {"children_256", "nested_trend"}
     assert set(small) == {"cores_4", *of_size, "vm", "hardware_virtualisation", "kernel_openvswitch", "two_machines"}
     reason = "virtual machines on the host's own processor (no virtual machine boots with KVM here)"
     assert small["vm"] == f"{reason}; emulated ones say nothing about speed"
     # A virtual machine inside a virtual machine boots, but says nothing about virtual machines on a host.
-    nested = contrasts.lacks(plan_of(host={**host_of(1, 12), "hypervisor": True}))
+    nested = DESIGN.contrasts.unmet_needs(plan_of(host={**host_of(1, 12), "hypervisor": True}))
     assert set(nested) == {*of_size, "hardware_virtualisation", "two_machines"}
 
 
 def test_children_are_divided_among_parents_up_to_the_cores_and_beyond(plan_of, amaral2015):
     claims = {claim["id"]: claim for claim in book.load("amaral2015")}
-    asked = contrasts.asking(plan_of(), amaral2015)
+    asked = DESIGN.contrasts.comparison_finder(plan_of(), amaral2015)
     up_to, above = book.parts_of(claims["amaral2015-c18"])
     # Two cores: the largest number of children that is measured both in one parent and in one parent for each child.
     for part, divided in ((up_to, "2/2"), (above, "4/1")):
-        (contrast,) = asked(contrasts.elsewhere(part))
+        (contrast,) = asked(DESIGN.contrasts.transferred_claim(part))
         assert cells_of(contrast) == (f"creation/docker-nested/{divided}", "creation/docker-nested/1/4")
 
 
@@ -261,7 +263,7 @@ def test_machines_that_the_memory_cannot_hold_are_refused(plan_of):
 
 def test_no_claim_is_asked_of_emulated_machines(plan_of, amaral2015):
     plan = plan_of(without=NO_KVM)
-    asked = contrasts.asking(plan, amaral2015)
+    asked = DESIGN.contrasts.comparison_finder(plan, amaral2015)
     claims = [part for claim in book.load("amaral2015") for part in book.parts_of(claim) or [claim]]
     paths = {path for claim in claims if "untestable" not in claim for one in asked(claim) for path in cells_of(one)}
     assert len(paths) > 50 and not any("vm-emulated" in path for path in paths)

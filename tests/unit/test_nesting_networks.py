@@ -11,7 +11,7 @@ from plimsoll import designs, measure
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.nesting import attempt, cells, contrasts, ends, network, placed, report, run_tables, words
+from plimsoll.designs.nesting import ends, network, placed, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
 from plimsoll.environments import docker_open_vswitch
 from plimsoll.environments.base import HOST, Node, output
@@ -24,6 +24,8 @@ from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of
 from tests.unit.test_charts import drawn
+
+DESIGN = designs.find("nesting")
 
 LOCAL = "network/docker/bare/bridge/one"
 
@@ -232,11 +234,11 @@ def test_a_second_host_is_part_of_what_is_measured_across_two(plan_of, small_hos
     assert named["cells"][REMOTE]["bindings"] == {"": [0, 3]}
     differ = {path for path, cell in named["cells"].items() if cell["fingerprint"] != usual["cells"][path]["fingerprint"]}
     assert differ == {path for path in usual["cells"] if path.endswith("/two")}
-    assert "two_machines" in contrasts.lacks(usual) and "two_machines" not in contrasts.lacks(named)
+    assert "two_machines" in DESIGN.contrasts.unmet_needs(usual) and "two_machines" not in DESIGN.contrasts.unmet_needs(named)
     # The link is the bottleneck only if it is no faster than the paper's.
     fast, unknown = {**FAR, "megabits": 25_000}, {key: FAR[key] for key in FAR if key != "megabits"}
-    lacking = [contrasts.lacks(plan_of({**small_host, "second_host": far})) for far in (FAR, fast, unknown)]
-    assert ["filled_link" in lacks for lacks in (contrasts.lacks(usual), *lacking)] == [False, False, True, True]
+    lacking = [DESIGN.contrasts.unmet_needs(plan_of({**small_host, "second_host": far})) for far in (FAR, fast, unknown)]
+    assert ["filled_link" in lacks for lacks in (DESIGN.contrasts.unmet_needs(usual), *lacking)] == [False, False, True, True]
 
 
 def test_what_takes_root_s_networks_is_told(plan_of, small_host):
@@ -283,7 +285,7 @@ def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):
 
 
 def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monkeypatch, tmp_path):
-    needed = {path: [one.name for one in attempt.others(plan["cells"][path])] for path in (LOCAL, "cpu/bare/1/0")}
+    needed = {path: [one.name for one in DESIGN.attempts.others(plan["cells"][path])] for path in (LOCAL, "cpu/bare/1/0")}
     assert needed == {LOCAL: ["bare"], "cpu/bare/1/0": []}
     far = plan_of({**small_host, "second_host": FAR})
     run = measure.Run(far, far["cells"][REMOTE], 1, None, {"tag": "x"})
@@ -321,7 +323,7 @@ def test_open_vswitch_in_user_space_says_so(shown_with):
         assert ("(user space)" in figure.alternative) == other
     assert words.switched("on Open vSwitch", "kernel") == "on Open vSwitch"
     assert words.switched("on Open vSwitch", "user space") == "on Open vSwitch (user space)"
-    told = {where: cells.host_facts({"open_vswitch": where}) for where in ("kernel", "user space")}
+    told = {where: DESIGN.cells.host_facts({"open_vswitch": where}) for where in ("kernel", "user space")}
     assert [*told["kernel"].values(), *told["user space"].values()] == ["in the kernel", "in user space"]
 
 
@@ -405,14 +407,16 @@ def test_pairs_that_the_paper_has_not_are_the_profile_s_choice(plan, amaral2015,
     every = planner.make(amaral2015, asked_for, small_host, {**config, "profile": "paper"}, {})
     assert {every["cells"][path]["reason"] for path in paths} == {None}
     # No claim of the paper is about these pairs.
-    asked = contrasts.asking(every, amaral2015)
+    asked = DESIGN.contrasts.comparison_finder(every, amaral2015)
     claims = [part for claim in book.load("amaral2015") for part in book.parts_of(claim) or [claim]]
     contrasted = [one for claim in claims if "untestable" not in claim for one in asked(claim) if hasattr(one, "a")]
     assert len(contrasted) > 50 and not {path for one in contrasted for path in (one.a.cell, one.b.cell)} & set(paths)
 
 
 def compared(plan, study, **claim) -> set[tuple[str, str]]:
-    asked = contrasts.asking(plan, study)({"metrics": ["throughput"], "needs": [], "scope": {"hosts": ["one"]}, **claim})
+    asked = DESIGN.contrasts.comparison_finder(plan, study)(
+        {"metrics": ["throughput"], "needs": [], "scope": {"hosts": ["one"]}, **claim}
+    )
     return {(one.a.cell.removeprefix("network/"), one.b.cell.removeprefix("network/")) for one in asked}
 
 
@@ -434,14 +438,16 @@ def test_an_end_is_set_against_bare_metal_at_both_and_against_one_that_goes_the_
 
 
 def test_a_finding_is_asked_in_each_placement(plan, amaral2015):
-    arranged = contrasts.arrangements(plan)
+    arranged = DESIGN.contrasts.arrangements(plan)
     assert len(arranged) == 3
     claim = {"metrics": ["latency"], "needs": [], "scope": {"hosts": ["one"]}, "b": {"environment": ["bare"]}}
     claim["a"] = {"environment": ["docker"], "network": ["host"]}
-    metrics = [{one.a.metric for one in contrasts.asking(each, amaral2015)(claim)} for each in arranged.values()]
+    metrics = [
+        {one.a.metric for one in DESIGN.contrasts.comparison_finder(each, amaral2015)(claim)} for each in arranged.values()
+    ]
     assert metrics == [{"latency"}, {"latency_same_core"}, {"latency_other_core"}]
     of_cpu = {**claim, "metrics": ["execution_time"], "scope": {}, "a": {"runtime": ["docker"]}, "b": {"runtime": ["bare"]}}
-    assert len({tuple(contrasts.asking(each, amaral2015)(of_cpu)) for each in arranged.values()}) == 1
+    assert len({tuple(DESIGN.contrasts.comparison_finder(each, amaral2015)(of_cpu)) for each in arranged.values()}) == 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll.designs.nesting import attempt, cpu, creation, gate, privileges
+from plimsoll.designs.nesting import attempts, cpu, creation, gate, privileges
 from plimsoll.environments import docker_nested
 from plimsoll.environments.docker import Docker
 from plimsoll.errors import Unavailable
@@ -175,11 +175,11 @@ STORE = Path("/of/images")
 )
 def test_there_is_room_where_the_containers_of_both_ends_write(monkeypatch, ends, folders, gigabytes):
     monkeypatch.setattr(Docker, "storage", lambda engine: DOCKER)
-    monkeypatch.setattr(attempt.paths, "image_store", lambda: STORE)
+    monkeypatch.setattr(attempts.paths, "image_store", lambda: STORE)
     asked = []
-    monkeypatch.setattr(attempt.disk, "refuse_less", lambda folder, needed: asked.append((folder, needed / 2**30)))
+    monkeypatch.setattr(attempts.disk, "refuse_less", lambda folder, needed: asked.append((folder, needed / 2**30)))
     network = "bridge+host" if "docker-nested" in ends else "bridge"
-    attempt.refuse_full({"task": "network", "runtime": ends[0], "server": ends[1], "network": network})
+    attempts.refuse_full({"task": "network", "runtime": ends[0], "server": ends[1], "network": network})
     assert [folder for folder, _ in asked] == folders
     assert all(needed == pytest.approx(gigabytes, abs=0.01) for _, needed in asked)
 

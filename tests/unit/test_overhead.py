@@ -4,10 +4,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from plimsoll import designs
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.overhead import contrasts, judge, papers, readings, run_tables, statistics, words
+from plimsoll.designs.overhead import judge, papers, run_tables, statistics, words
 from plimsoll.designs.overhead.factors import OverheadCell, OverheadPlan
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import render
@@ -17,6 +18,8 @@ from plimsoll.workloads.base import InvalidOutput, Room
 
 from tests.conftest import DATA, built, host_of, unlike
 from tests.unit.test_charts import check, drawn
+
+DESIGN = designs.find("overhead")
 
 BLOCKS, ITERATIONS = 5, 3
 NO_KVM = {"vm": "no virtual machine boots with KVM here"}
@@ -207,15 +210,15 @@ def test_one_row_per_metric_and_iteration_that_counts(li2018):
         "cell": {"benchmark": "bonnie_with_bytes"},
         "iterations": [{**counts, "iteration": 1, "counts": False, "values": values}, {**counts, "values": values}],
     }
-    twice = readings.observations(
+    twice = DESIGN.readings.observations(
         li2018, {}, {**record, "iterations": [{**counts, "values": values}, {**counts, "end": 8.0, "values": values}]}
     )
     # Iterations of nine and three seconds take six on average. That is 600 per hour, in one row.
     assert [row["value"] for row in twice if row["metric"] == "bonnie_trials"] == [600.0]
-    rows = {row["metric"]: row for row in readings.observations(li2018, {"repetition": 1}, record)}
+    rows = {row["metric"]: row for row in DESIGN.readings.observations(li2018, {"repetition": 1}, record)}
     assert len(rows) == 6 and {row["iteration"] for row in rows.values()} == {2}
     assert rows["byte_write"]["value"] == pytest.approx(1.024) and rows["bonnie_trials"]["value"] == pytest.approx(400)
-    assert readings.of_run(record) == {"iterations": 2, "counted": 1} and readings.of_run({}) == {}
+    assert DESIGN.readings.of_run(record) == {"iterations": 2, "counted": 1} and DESIGN.readings.of_run({}) == {}
 
 
 def test_the_paper_s_overheads_are_found_from_its_tables():
@@ -343,7 +346,7 @@ def test_tables_have_the_paper_s_rows_with_ours_or_a_reason(plan, li2018, tmp_pa
 
 def test_claims_compare_like_with_like(plan_of, li2018):
     plan = plan_of(without={})
-    asked = contrasts.asking(plan, li2018)
+    asked = DESIGN.contrasts.comparison_finder(plan, li2018)
     claims = {claim["id"]: claim for claim in book.load("li2018")}
 
     def pairs(number):
@@ -363,14 +366,14 @@ def test_claims_compare_like_with_like(plan_of, li2018):
 
 
 def test_what_is_missing_is_named(plan, plan_of, small_host):
-    missing = contrasts.lacks(plan)
+    missing = DESIGN.contrasts.unmet_needs(plan)
     assert NO_KVM["vm"] in missing["vm"] and "emulated ones say nothing" in missing["vm"]
     assert "windows of 600 s or more" in missing["long_windows"] and "second_host" in missing["remote_host"]
     second = {"name": "far", "kernel": "Linux 6", "cpu_model": "x", "processor": 0}
     everything = plan_of("paper", {**small_host, "second_host": second}, without={})
-    assert set(contrasts.lacks(everything)) == {"rotating_disk"}
+    assert set(DESIGN.contrasts.unmet_needs(everything)) == {"rotating_disk"}
     nested = plan_of(without={}, host={**small_host, "hypervisor": True})
-    assert "hardware_virtualisation" in contrasts.lacks(nested)
+    assert "hardware_virtualisation" in DESIGN.contrasts.unmet_needs(nested)
 
 
 def test_cells_are_told_in_words():

@@ -50,7 +50,7 @@ def made(tmp_path_factory):
         plan = planner.make(loaded, studies.profile("quick"), host, config, {})
         planner.write(plan, folder / "plan.json")
         observations = collect.table(folder / "observations.csv", plan["factors"])
-        loaded.design.tests.tests(loaded, observations).to_csv(folder / "tables/tests.csv", index=False)
+        loaded.design.readings.tests(loaded, observations).to_csv(folder / "tables/tests.csv", index=False)
         (folder / "claims.json").write_text(json.dumps(verdicts_of(name)))
         (results / "host.json").write_text(
             json.dumps({**inventory.discover(designs=designs.known().values()), "cpu_model": "a processor"})

@@ -12,7 +12,7 @@ from plimsoll import designs
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.tuning import contrasts, judge, readings, run_tables, statistics, strategies, words
+from plimsoll.designs.tuning import judge, readings, run_tables, statistics, strategies, words
 from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.figures import render
@@ -24,6 +24,8 @@ from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of, unlike
 from tests.unit.test_charts import check, drawn
+
+DESIGN = designs.find("tuning")
 
 BLOCKS = 3
 GIB = 2**30
@@ -325,7 +327,7 @@ def test_figures_are_drawn(study, plan, name):
 
 def test_a_claim_compares_strategies_on_data_of_its_size(study, plan):
     claims = {claim["id"]: claim for claim in book.load("li2018-hadoop")}
-    asked = contrasts.asking(plan, study)
+    asked = DESIGN.contrasts.comparison_finder(plan, study)
     (one,) = asked(claims["li2018-hadoop-c36"])
     assert (one.a.metric, one.a.cell, one.b.cell) == ("time_small", "docker/lzo_compression", "docker/baseline")
     assert len(asked(claims["li2018-hadoop-c37"])) == 10
@@ -334,8 +336,8 @@ def test_a_claim_compares_strategies_on_data_of_its_size(study, plan):
 
 
 def test_small_data_do_not_answer_for_large_ones(plan, plan_of):
-    assert "of one on 168 MB" in contrasts.lacks(plan)["gigabytes"]
-    assert contrasts.lacks(plan_of("paper", host=host_of(1, 4, memory=64 * GIB))) == {}
+    assert "of one on 168 MB" in DESIGN.contrasts.unmet_needs(plan)["gigabytes"]
+    assert DESIGN.contrasts.unmet_needs(plan_of("paper", host=host_of(1, 4, memory=64 * GIB))) == {}
 
 
 def test_settings_stand_beside_the_paper_s(study, tmp_path):

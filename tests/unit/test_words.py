@@ -28,7 +28,7 @@ REPORT = designs.find("splitting").report
     ],
 )
 def test_a_deployment_in_words(path, name):
-    assert REPORT.short(path, {}) == name
+    assert REPORT.cell_label(path, {}) == name
 
 
 def test_every_level_of_the_study_has_words(liu2020):

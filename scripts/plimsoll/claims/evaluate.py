@@ -43,7 +43,7 @@ def evaluate(
 def asking(plan: Plan, study: dict) -> Asked:
     """Return the design's function from a claim to its contrasts, for each arrangement of what the paper leaves open."""
     contrasts = study.design.contrasts
-    return {words: contrasts.asking(arranged, study) for words, arranged in contrasts.arrangements(plan).items()}
+    return {words: contrasts.comparison_finder(arranged, study) for words, arranged in contrasts.arrangements(plan).items()}
 
 
 def _count_once(results: list[dict], rows: list[dict]) -> None:
@@ -158,7 +158,7 @@ def _arranged(
     claim: dict, measured: Measured, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
 ) -> tuple[dict, list[dict]]:
     result, rows = _tested(claim, measured, *compared, levels)
-    if not rows and (moved := measured.study.design.contrasts.elsewhere(claim)):
+    if not rows and (moved := measured.study.design.contrasts.transferred_claim(claim)):
         result, rows = _tested(moved, measured, *_asked(moved, asked), levels)
         result["transferred"] = bool(rows)
     return result, rows

@@ -74,7 +74,7 @@ class Measured:
     @cached_property
     def lacking(self) -> dict[str, str]:
         """What claims may need and this host does not have, in words, by the name of the need."""
-        return self.study.design.contrasts.lacks(self.plan)
+        return self.study.design.contrasts.unmet_needs(self.plan)
 
     def values(self, metric: str, cell: str) -> Sample:
         """Return the observations of a metric in a cell, one value per block: the mean of the block's values."""

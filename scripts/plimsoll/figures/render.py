@@ -32,7 +32,7 @@ def gather(study: Study, plan: Plan, name: str, results: Path, judged: Path | No
     """
     wanted = availability.figure_runs(plan, study, name)
     observations, runs = collect.collect_some(results / "runs", plan, study, wanted, judged)
-    tables = study.design.readings.gather(study, plan, name, results, wanted)
+    tables = study.design.figures.figure_tables(study, plan, name, results, wanted)
     told = described(study, plan, name, observations, tables)
     return replace(told, reason=told.reason or nothing_counts(told, runs))
 
@@ -58,7 +58,7 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
     """Return a figure's data from its observations and tables, and from what the plan says of its cells."""
     figure = study["figures"][name]
     metrics = figure.get("metrics", [])
-    own = study.design.figures.told(plan, study, name)
+    own = study.design.figures.figure_options(plan, study, name)
     none = availability.figure(plan, study, name)
     of_cell = [*plan["factors"], *own.pop("of_cell")]
     cells = availability.shown(plan, study, name)

@@ -146,7 +146,7 @@ def _cell(row: dict, study: Study, given: Given | None) -> dict:
         mark = GAIN if (row["ratio"] > 1) == (row["better"] == "higher") else LOSS
     elif not missing(row["p_no_loss_holm"]) and row["p_no_loss_holm"] < study["alpha"]:
         mark = NO_LOSS
-    worst = study.design.report.short(row["worst_cell"], study["metrics"][row["metric"]]) if row["worst_cell"] else ""
+    worst = study.design.report.cell_label(row["worst_cell"], study["metrics"][row["metric"]]) if row["worst_cell"] else ""
     size = None if missing(row["ratio"]) else math.log(row["ratio"])
     none = _none(row, given) if size is None else ""
     return {**row, "mark": mark, "size": size, "open_loss": open_loss(row), "worst": worst, "none": none}

@@ -32,7 +32,7 @@ def cell(row: Mapping, study: Study) -> str:
     report = study.design.report
     if row["kind"] == AVERAGE:
         return f"average of {int(row['cells'])} cells, {report.level('runtime', row['runtime'])}"
-    return report.short(row["cell"], study["metrics"].get(row["metric"], {}))
+    return report.cell_label(row["cell"], study["metrics"].get(row["metric"], {}))
 
 
 def name(row: Mapping, study: Study) -> str:
@@ -171,7 +171,7 @@ def comparison(row: Mapping, study: Study) -> str:
     """Return what an effect is of: a comparison, or the average of several."""
     if row["cells"] > 1:
         return f"{row['label']}: average of {int(row['cells'])} comparisons"
-    return comparison_rows.name(row, study, study.design.report.short)
+    return comparison_rows.name(row, study, study.design.report.cell_label)
 
 
 def of_effect(row: Mapping, side: str) -> str:

@@ -83,7 +83,7 @@ def _effect(row: Mapping, study: Study) -> str:
 
 def cell_name(cell: str, study: Study) -> str:
     """Return the name of a cell as a whole, for people."""
-    return study.design.report.short(cell, {})
+    return study.design.report.cell_label(cell, {})
 
 
 def _message(row: Mapping) -> str:

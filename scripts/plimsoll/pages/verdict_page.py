@@ -181,7 +181,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
         **claim_filter.of_claim(result, rows, study),
         "tables": findings.tables_of(result, study),
         "figures": findings.figures_of(result, study),
-        "rows": [comparison_rows.row(result, one, study, study.design.report.short) for one in rows[:SHOWN]],
+        "rows": [comparison_rows.row(result, one, study, study.design.report.cell_label) for one in rows[:SHOWN]],
         "compared": len(rows),
         "kind_said": wording.kind(result),
         "effects": wording.effects(result, rows),
@@ -216,7 +216,7 @@ def _asked(result: dict, rows: list[dict], level: asked.Level) -> str:
 
 def _out(result: dict, study: dict) -> list[str]:
     """Return the comparisons that stand out from an average, for people."""
-    short, metrics = study.design.report.short, study["metrics"]
+    short, metrics = study.design.report.cell_label, study["metrics"]
     named = [(metrics[one["metric"]], one["cell_a"]) for one in result["stands_out"]]
     return [f"{metric['label']}, {short(cell, metric)}" for metric, cell in named]
 

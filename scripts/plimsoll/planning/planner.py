@@ -65,7 +65,7 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
         "seed": config["seed"],
         "repetitions": repetitions,
         "profile": config["profile"],
-        **design.cells.described(study, host),
+        **design.cells.plan_extras(study, host),
         "sizes": sizing.of(host),
         "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
         **({"given_up": given_up} if given_up else {}),

@@ -200,7 +200,7 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
         rows = comparisons.to_dict("records")
         for row in rows:
             row.update({key: "" for key in ("metric_b", "cell_b", "label") if row[key] != row[key]})
-        short = naming(study.design.report.short, study["metrics"])
+        short = naming(study.design.report.cell_label, study["metrics"])
         told.append(text(name, results, rows, short, width, _answers(folder / name / "answer.csv", study)))
         pages.append(folder / name / "report.html")
     there = [str(page) for page in pages if page.is_file()]

@@ -8,6 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+from plimsoll import design
 from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import evaluate, quantities, verdicts
 from plimsoll.claims.measured import Measured
@@ -61,16 +62,21 @@ def metric_of(plan: dict, cell: int) -> str:
     return plan["cells"][str(cell)]["metric"]
 
 
-DESIGN = SimpleNamespace(
-    contrasts=SimpleNamespace(
-        arrangements=lambda plan: {"": plan},
-        asking=asking,
-        elsewhere=lambda claim: None,
-        lacks=lambda plan: {},
-        unfit=lambda cell: None,
-    ),
-    cells=SimpleNamespace(unseen=lambda plan, study, names: {}),
-)
+class Contrasts(design.Contrasts):
+    """Comparisons of the simulated study."""
+
+    comparison_finder = staticmethod(asking)
+
+
+class Simulated(design.Design):
+    """Design of the simulated study. Its cells are numbers, and all of them can be measured."""
+
+    name = "simulated"
+    contrasts = Contrasts()
+    cells = SimpleNamespace(unseen=lambda plan, study, names: {})
+
+
+DESIGN = Simulated()
 
 
 def study_of(cells: int, unit: str = "", times: tuple[int, ...] = ()) -> tuple[Study, dict]:

@@ -15,7 +15,7 @@ twice the size of a container with limits.
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 
-from plimsoll import workloads
+from plimsoll import design, workloads
 from plimsoll.designs.interference.factors import FREE, SAME_CORE, InterferenceCell
 from plimsoll.host import cpulist, sizing, topology
 from plimsoll.interchange import Plan, Topology
@@ -41,32 +41,74 @@ FRESH_CONTAINER = 1.6
 TRIAL_SECONDS = 0.2
 
 
-def wanted(
-    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
-) -> list[tuple[str, InterferenceCell]]:
-    """Return (experiment, cell) for every cell that an experiment wants, including those that cannot be measured here.
+class Cells(design.Cells):
+    """Cells of an interference study."""
 
-    Case 1 and 1a have a cell for each microservice. The other cases have one for every unordered pair of microservices,
-    and a microservice is also paired with itself. One run of a pair measures both members. A runtime that the
-    configuration turns off has no cells.
-    """
-    cells = []
-    # The host's cores and memory are shared by all cells, so the sizes consider the microservices of every experiment.
-    benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
-    of_host = _of_host(list(dict.fromkeys(benchmarks)), profile["interference"], host, config.get("programs") or {})
-    for name, experiment in study["experiments"].items():
-        for runtime in experiment["runtime"]:
-            if config["runtimes"].get(runtime, "off") == "off":
-                continue
-            for case, members, placement in _levels(experiment):
-                cell = _cell(study, profile["interference"], case, members, runtime, placement, of_host)
-                cell["host"] = sizing.of(host)["host"]
-                cell["grouped"] = host.get("limits", True)
-                cell["reason"] = of_host["reason"] or unavailable.get(runtime) or _ungrouped(cell)
-                if not of_host["reason"]:
-                    cell["fingerprint"] = record.identify(measured(cell))
-                cells.append((name, cell))
-    return cells
+    def wanted(
+        self, study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+    ) -> list[tuple[str, InterferenceCell]]:
+        """Return (experiment, cell) for every cell that an experiment wants, including those that cannot be measured here.
+
+        Case 1 and 1a have a cell for each microservice. The other cases have one for every unordered pair of microservices,
+        and a microservice is also paired with itself. One run of a pair measures both members. A runtime that the
+        configuration turns off has no cells.
+        """
+        cells = []
+        # The host's cores and memory are shared by all cells, so the sizes consider the microservices of every experiment.
+        benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
+        of_host = _of_host(list(dict.fromkeys(benchmarks)), profile["interference"], host, config.get("programs") or {})
+        for name, experiment in study["experiments"].items():
+            for runtime in experiment["runtime"]:
+                if config["runtimes"].get(runtime, "off") == "off":
+                    continue
+                for case, members, placement in _levels(experiment):
+                    cell = _cell(study, profile["interference"], case, members, runtime, placement, of_host)
+                    cell["host"] = sizing.of(host)["host"]
+                    cell["grouped"] = host.get("limits", True)
+                    cell["reason"] = of_host["reason"] or unavailable.get(runtime) or _ungrouped(cell)
+                    if not of_host["reason"]:
+                        cell["fingerprint"] = record.identify(self.measured(cell))
+                    cells.append((name, cell))
+        return cells
+
+    def measured(self, cell: InterferenceCell) -> dict:
+        """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
+        keys = ["path", "host", "host_limits", "containers", "bindings", "block_io_weight"]
+        keys += ["parameters", "iterations", "window_seconds", *([] if cell["grouped"] else ["grouped"])]
+        return {key: cell[key] for key in keys}
+
+    def shown(self, plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
+        """Return the plan's cells that a figure or table shows: all in which a microservice of its metrics runs.
+
+        They are in the papers' placement, unless the figure or table names others. Case 1a is not shown.
+        """
+        item = {**study["figures"], **study.get("tables", {})}[name]
+        wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
+        placements = item.get("placement", [FREE])
+        of_papers = (cell for cell in plan["cells"].values() if len(cell["members"]) > 1 or cell["case"] == BASELINE)
+        return [cell for cell in of_papers if wanted & set(cell["members"]) and cell["placement"] in placements]
+
+    def repetitions(self, profile: dict) -> int:
+        """Return the number of repetitions that a profile has for interference studies."""
+        return profile["interference"]["repetitions"]
+
+    def kind(self, cell: InterferenceCell) -> str:
+        """Return `one container` or `two containers`: what a cell needs of its runtime."""
+        return "one container" if len(cell["containers"]) == 1 else "two containers"
+
+    def trial(self, plan: Plan, cells: Sequence[InterferenceCell]) -> InterferenceCell:
+        """Return the cheapest of the cells, cut down to a trial of whether the runtime works.
+
+        A cell in placement `free` is preferred. The trial has one iteration of a microservice alone, or a window so short
+        that each member of a pair makes one iteration.
+        """
+        easiest = min(cells, key=lambda cell: (cell["placement"] != FREE, cell["expected_seconds"], cell["path"]))
+        once = {"iterations": 1} if easiest["window_seconds"] is None else {"window_seconds": TRIAL_SECONDS}
+        return {**easiest, **once}
+
+    def programs(self, plan: Plan, cell: InterferenceCell) -> list[str]:
+        """Return the names, as in the image's `versions`, of the programs that a cell measures."""
+        return list(dict.fromkeys(workloads.find(name).software for name in cell["members"]))
 
 
 def _ungrouped(cell: dict) -> str | None:
@@ -208,13 +250,6 @@ def _limits(cores: list[dict], memory: int) -> dict:
     }
 
 
-def measured(cell: InterferenceCell) -> dict:
-    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
-    keys = ["path", "host", "host_limits", "containers", "bindings", "block_io_weight"]
-    keys += ["parameters", "iterations", "window_seconds", *([] if cell["grouped"] else ["grouped"])]
-    return {key: cell[key] for key in keys}
-
-
 def parameters(plan: Plan) -> dict[str, dict]:
     """Return the parameters of every microservice of a plan, by the microservice's name."""
     return {name: given for cell in plan["cells"].values() for name, given in cell["parameters"].items()}
@@ -232,66 +267,3 @@ def views(plan: Plan) -> list[dict]:
             other = NOBODY if len(cell["members"]) == 1 else cell["members"][1 - place]
             seen.append({**cell, "benchmark": name, "co_runner": other})
     return seen
-
-
-def shown(plan: Plan, study: dict, name: str) -> list[InterferenceCell]:
-    """Return the plan's cells that a figure or table shows: all in which a microservice of its metrics runs.
-
-    They are in the papers' placement, unless the figure or table names others. Case 1a is not shown.
-    """
-    item = {**study["figures"], **study.get("tables", {})}[name]
-    wanted = {study["metrics"][metric]["benchmark"] for metric in item.get("metrics", study["metrics"])}
-    placements = item.get("placement", [FREE])
-    of_papers = (cell for cell in plan["cells"].values() if len(cell["members"]) > 1 or cell["case"] == BASELINE)
-    return [cell for cell in of_papers if wanted & set(cell["members"]) and cell["placement"] in placements]
-
-
-def memory_share(profile: dict) -> float:
-    """Return 0: no problem's size follows from the host's memory."""
-    return 0.0
-
-
-def problem_bytes(plan: Plan) -> int:
-    """Return 0: no problem's size follows from the host's memory."""
-    return 0
-
-
-def repetitions(profile: dict) -> int:
-    """Return the number of repetitions that a profile has for interference studies."""
-    return profile["interference"]["repetitions"]
-
-
-def kind(cell: InterferenceCell) -> str:
-    """Return `one container` or `two containers`: what a cell needs of its runtime."""
-    return "one container" if len(cell["containers"]) == 1 else "two containers"
-
-
-def trial(plan: Plan, cells: Sequence[InterferenceCell]) -> InterferenceCell:
-    """Return the cheapest of the cells, cut down to a trial of whether the runtime works.
-
-    A cell in placement `free` is preferred. The trial has one iteration of a microservice alone, or a window so short
-    that each member of a pair makes one iteration.
-    """
-    easiest = min(cells, key=lambda cell: (cell["placement"] != FREE, cell["expected_seconds"], cell["path"]))
-    once = {"iterations": 1} if easiest["window_seconds"] is None else {"window_seconds": TRIAL_SECONDS}
-    return {**easiest, **once}
-
-
-def described(study: dict, host: Topology) -> dict:
-    """Return an empty dict: a plan of this design holds nothing besides its cells."""
-    return {}
-
-
-def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """Return an empty dict: every metric is available on every host, as a microservice prints its own values."""
-    return {}
-
-
-def host_facts(machine: Topology) -> dict[str, str]:
-    """Return an empty dict: this design adds nothing to the description of a machine."""
-    return {}
-
-
-def programs(plan: Plan, cell: InterferenceCell) -> list[str]:
-    """Return the names, as in the image's `versions`, of the programs that a cell measures."""
-    return list(dict.fromkeys(workloads.find(name).software for name in cell["members"]))

@@ -8,7 +8,7 @@ the same levels. Factors that the two sides name differently need not be the sam
 from collections.abc import Callable
 from itertools import product
 
-from plimsoll import workloads
+from plimsoll import design, workloads
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, CASES, NOBODY, views
@@ -25,25 +25,72 @@ EVERY = ("all", "interference_ratio")
 LONG_WINDOW = 600
 
 
-def asking(plan: Plan, study: dict) -> Callable[[dict], list]:
-    """Return a function from a claim to its contrasts, without duplicates.
+class Contrasts(design.Contrasts):
+    """Comparisons of an interference study."""
 
-    The contrasts include those whose cells cannot be measured here.
-    """
-    by_benchmark: dict[str, list[dict]] = {}
-    for view in views(plan):
-        by_benchmark.setdefault(view["benchmark"], []).append(view)
+    def comparison_finder(self, plan: Plan, study: dict) -> Callable[[dict], list]:
+        """Return a function from a claim to its contrasts, without duplicates.
 
-    def asked(claim: dict) -> list[Contrast]:
-        contrasts: dict[Contrast, None] = {}
-        for metric_a, metric_b in _metrics(claim, study["metrics"]):
-            of_a = by_benchmark[study["metrics"][metric_a]["benchmark"]]
-            of_b = by_benchmark[study["metrics"][metric_b]["benchmark"]]
-            for contrast in _of_metrics(claim, metric_a, of_a, metric_b, of_b):
-                contrasts.setdefault(contrast)
-        return list(contrasts)
+        The contrasts include those whose cells cannot be measured here.
+        """
+        by_benchmark: dict[str, list[dict]] = {}
+        for view in views(plan):
+            by_benchmark.setdefault(view["benchmark"], []).append(view)
 
-    return asked
+        def asked(claim: dict) -> list[Contrast]:
+            contrasts: dict[Contrast, None] = {}
+            for metric_a, metric_b in _metrics(claim, study["metrics"]):
+                of_a = by_benchmark[study["metrics"][metric_a]["benchmark"]]
+                of_b = by_benchmark[study["metrics"][metric_b]["benchmark"]]
+                for contrast in _of_metrics(claim, metric_a, of_a, metric_b, of_b):
+                    contrasts.setdefault(contrast)
+            return list(contrasts)
+
+        return asked
+
+    def arrangements(self, plan: Plan) -> dict[str, Plan]:
+        """Return the plan once for each placement of clients and servers, by the placement's description.
+
+        Each plan has only the cells in that placement, and all cells without a server, which are the same in every
+        placement.
+        """
+        cells = plan["cells"]
+        placed = {path for path, cell in cells.items() if any(workloads.find(name).roles for name in cell["members"])}
+        plans = {}
+        for name, words in PLACEMENTS.items():
+            if any(cell["placement"] == name for cell in cells.values()):
+                kept = {path: cell for path, cell in cells.items() if path not in placed or cell["placement"] == name}
+                plans[words] = {**plan, "cells": kept}
+        return plans
+
+    def unfit(self, cell: InterferenceCell) -> str | None:
+        """Return why a cell's placement of client and server breaks the definition of its case; None if it does not.
+
+        Cells without a server fit in every placement.
+        """
+        served = any(workloads.find(name).roles for name in cell["members"])
+        return BREAKING.get((cell["case"], cell["placement"])) if served else None
+
+    def unmet_needs(self, plan: Plan) -> dict[str, str]:
+        """Return what claims may need and is unavailable here, in words, by the name of the need.
+
+        - `own_program`: the papers' program, where another one stands in for it.
+        - `long_windows`: windows long enough to show the papers' variation between iterations.
+        """
+        missing = {}
+        if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
+            missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
+        windows = [cell["window_seconds"] for cell in plan["cells"].values() if cell["window_seconds"]]
+        longest = max(windows, default=0)
+        if 0 < longest < LONG_WINDOW:
+            longer = availability.in_time(
+                plan, len(windows), LONG_WINDOW, f"interference.protocol.window_seconds: {LONG_WINDOW}"
+            )
+            missing["long_windows"] = (
+                f"windows of {LONG_WINDOW} s or more, as the papers' were of hours: how iterations vary within {longest:g} s "
+                f"is another question{longer}"
+            )
+        return missing
 
 
 def _metrics(claim: dict, known: dict[str, dict]) -> list[tuple[str, str]]:
@@ -145,53 +192,3 @@ def _sides(claim, metric_a, view, metric_b, other, of_a, of_b) -> list[Contrast]
 
 def _alone(views_of: list[dict]) -> str:
     return next(view["path"] for view in views_of if view["case"] == BASELINE)
-
-
-def arrangements(plan: Plan) -> dict[str, Plan]:
-    """Return the plan once for each placement of clients and servers, by the placement's description.
-
-    Each plan has only the cells in that placement, and all cells without a server, which are the same in every
-    placement.
-    """
-    cells = plan["cells"]
-    placed = {path for path, cell in cells.items() if any(workloads.find(name).roles for name in cell["members"])}
-    plans = {}
-    for name, words in PLACEMENTS.items():
-        if any(cell["placement"] == name for cell in cells.values()):
-            kept = {path: cell for path, cell in cells.items() if path not in placed or cell["placement"] == name}
-            plans[words] = {**plan, "cells": kept}
-    return plans
-
-
-def unfit(cell: InterferenceCell) -> str | None:
-    """Return why a cell's placement of client and server breaks the definition of its case; None if it does not.
-
-    Cells without a server fit in every placement.
-    """
-    served = any(workloads.find(name).roles for name in cell["members"])
-    return BREAKING.get((cell["case"], cell["placement"])) if served else None
-
-
-def lacks(plan: Plan) -> dict[str, str]:
-    """Return what claims may need and is unavailable here, in words, by the name of the need.
-
-    - `own_program`: the papers' program, where another one stands in for it.
-    - `long_windows`: windows long enough to show the papers' variation between iterations.
-    """
-    missing = {}
-    if named := sorted({paper_s for cell in plan["cells"].values() for paper_s in cell["substitutes"].values()}):
-        missing["own_program"] = f"{' and '.join(named)} itself, for which another program stands in here"
-    windows = [cell["window_seconds"] for cell in plan["cells"].values() if cell["window_seconds"]]
-    longest = max(windows, default=0)
-    if 0 < longest < LONG_WINDOW:
-        longer = availability.in_time(plan, len(windows), LONG_WINDOW, f"interference.protocol.window_seconds: {LONG_WINDOW}")
-        missing["long_windows"] = (
-            f"windows of {LONG_WINDOW} s or more, as the papers' were of hours: how iterations vary within {longest:g} s "
-            f"is another question{longer}"
-        )
-    return missing
-
-
-def elsewhere(claim: dict) -> dict | None:
-    """Return None: a claim about interference is never tested on other cells than its own."""
-    return None

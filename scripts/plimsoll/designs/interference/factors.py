@@ -5,10 +5,8 @@ A cell is a microservice, or a pair of them, in one of the cases.
 
 from typing import NotRequired, TypedDict
 
-from plimsoll import interchange
+from plimsoll import design, interchange
 
-FACTORS = ("case", "pair", "runtime", "placement")
-PATTERN = "(?:1a?|2|3a|3b)/[a-z_+]+/[a-z-]+/[a-z-]+"
 # Where a client and its server run. The papers do not say it: as the kernel places them, on one core, on a core each.
 FREE, SAME_CORE, OTHER_CORE = "free", "same-core", "other-core"
 PLACEMENTS = {
@@ -22,14 +20,6 @@ OTHERS_CORE = "with limits each container has a core of its own, and the server 
 MOVED = "the kernel may place client and server otherwise alone than beside others, which would count as interference"
 WOKEN = "alone a client and a server on two cores wait to be woken, which company spares them: that would count as a gain"
 BREAKING = {("3b", OTHER_CORE): OTHERS_CORE, ("1", FREE): MOVED, ("1", OTHER_CORE): WOKEN}
-SIZES: tuple[str, ...] = ()
-OF_OBSERVATION = ("benchmark", "co_runner", "place", "iteration", "begin", "cpu_seconds", "wall_seconds")
-OF_RUN = ("iterations", "counted", "share_counted")
-OBSERVES_ENVIRONMENTS = False
-STAGES = True
-USUAL_HOURS = None
-OF_NOISE = ("case",)
-OF_LEVELS = ("case",)
 # Words in claims for a group of co-runners: with the same resource, with another one, all that the other side leaves.
 SAME, OTHERS, REST = ("same resource",), ("other resource", "other kind"), "all others"
 CO_RUNNERS = (REST, *SAME, *OTHERS)
@@ -79,5 +69,14 @@ class InterferenceRecord(interchange.Record):
     bits: NotRequired[dict[str, str]]  # SHA-256 of each program
 
 
-# The types of this design's cells, plans and records.
-CELL, PLAN, RECORD = InterferenceCell, interchange.Plan, InterferenceRecord
+class Factors(design.Factors):
+    """Keys and columns of an interference study."""
+
+    FACTORS = ("case", "pair", "runtime", "placement")
+    PATTERN = "(?:1a?|2|3a|3b)/[a-z_+]+/[a-z-]+/[a-z-]+"
+    CELL, RECORD = InterferenceCell, InterferenceRecord
+    OF_OBSERVATION = ("benchmark", "co_runner", "place", "iteration", "begin", "cpu_seconds", "wall_seconds")
+    OF_RUN = ("iterations", "counted", "share_counted")
+    STAGES = True
+    OF_NOISE = ("case",)
+    OF_LEVELS = ("case",)

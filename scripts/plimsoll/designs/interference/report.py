@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import workloads
+from plimsoll import design, workloads
 from plimsoll.analysis import cell_paths
 from plimsoll.designs.interference import cells, words
 from plimsoll.designs.interference.factors import FREE, InterferenceRecord
@@ -12,27 +12,32 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
 from plimsoll.pages.report import Sources
 
-TEMPLATE = "interference/report.html.j2"
-short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
+class Report(design.Report):
+    """Page of an interference study."""
 
-def content(
-    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
-) -> dict:
-    """Return the template's variables beyond those that the reports of all designs have."""
-    parameters = cells.parameters(plan)
-    described = workloads.described(parameters)
-    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
-    measured = cells_measured(runs, plan["factors"])
-    return {
-        "microservices": [{**described[name], "name": name, "parameters": parameters[name]} for name in described],
-        "protocol": _protocol(measurable),
-        "limits": limits(sources.records, plan, runs),
-        "shares": shares(runs),
-        "letters": {name: service["letter"] for name, service in described.items()},
-        "recommended": recommended(sources.tables / "recommendation.csv", measured),
-        "tables": tables(sources.tables, study, described, measured),
-    }
+    TEMPLATE = "interference/report.html.j2"
+    GLOSSARY = words.GLOSSARY
+    cell_label = staticmethod(words.cell)
+    level = staticmethod(words.level)
+
+    def content(
+        self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+    ) -> dict:
+        """Return the template's variables beyond those that the reports of all designs have."""
+        parameters = cells.parameters(plan)
+        described = workloads.described(parameters)
+        measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+        measured = cells_measured(runs, plan["factors"])
+        return {
+            "microservices": [{**described[name], "name": name, "parameters": parameters[name]} for name in described],
+            "protocol": _protocol(measurable),
+            "limits": limits(sources.records, plan, runs),
+            "shares": shares(runs),
+            "letters": {name: service["letter"] for name, service in described.items()},
+            "recommended": recommended(sources.tables / "recommendation.csv", measured),
+            "tables": tables(sources.tables, study, described, measured),
+        }
 
 
 def _protocol(measurable: list[dict]) -> dict:

@@ -4,6 +4,7 @@ Planning only asks which kinds there are. So the code that makes tables, and pan
 made.
 """
 
+from plimsoll import design
 from plimsoll.analysis.tables import Asked, Kind
 
 
@@ -35,9 +36,12 @@ def recommendation(asked: Asked):
     return run_tables.recommendation(asked)
 
 
-KINDS = {
-    "operations": Kind(operations, frozenset()),
-    "versions": Kind(versions, frozenset({"image"})),
-    "statistics": Kind(statistics, frozenset({"runs"})),
-    "recommendation": Kind(recommendation, frozenset({"runs"})),
-}
+class Tables(design.Tables):
+    """Kinds of tables of an interference study."""
+
+    KINDS = {
+        "operations": Kind(operations, frozenset()),
+        "versions": Kind(versions, frozenset({"image"})),
+        "statistics": Kind(statistics, frozenset({"runs"})),
+        "recommendation": Kind(recommendation, frozenset({"runs"})),
+    }

@@ -21,11 +21,6 @@ def by_block(view: pd.DataFrame) -> Sample:
     return blocks.by_block(iterations, np.mean)
 
 
-def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
-    """Return the statistics of section 5 and the interference ratios with their intervals (`statistics_of`)."""
-    return statistics_of(observations)
-
-
 def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:
     """Return one row per metric, microservice, case, co-runner, runtime and placement.
 

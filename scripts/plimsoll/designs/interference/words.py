@@ -85,8 +85,3 @@ def cell(path: str, metric: dict) -> str:
         return f"{label}, {where}"
     members.remove(own)
     return f"{label} {level('co_runner', members[0])}, {where}"
-
-
-def row(levels: dict[str, str], path: str | None) -> str:
-    """Return the name for people of a row of the study's answer: its levels, separated by commas."""
-    return ", ".join(level(factor, name) for factor, name in levels.items())

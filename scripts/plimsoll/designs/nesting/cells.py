@@ -5,7 +5,7 @@ Cells that the profile leaves out, or that the host's memory cannot hold, are in
 
 from collections.abc import Iterator, Sequence
 
-from plimsoll import environments, workloads
+from plimsoll import design, environments, workloads
 from plimsoll.designs.nesting.factors import (
     BARE,
     CPU,
@@ -26,7 +26,7 @@ from plimsoll.designs.nesting.factors import (
 )
 from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import sizing, topology
-from plimsoll.interchange import ABSENT, Plan, SecondHost, Topology
+from plimsoll.interchange import ABSENT, SecondHost, Topology
 from plimsoll.measuring import record
 from plimsoll.workloads.netperf import Netperf
 from plimsoll.workloads.sysbench import Sysbench
@@ -53,31 +53,79 @@ REACHED = 6.0
 PATIENCE, LEAST_LIMIT = 10.0, 60.0
 
 
-def wanted(
-    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
-) -> list[tuple[str, NestingCell]]:
-    """Return (experiment, cell) for every cell that an experiment wants, including those that cannot be measured here.
+class Cells(design.Cells):
+    """Cells of a study of nesting."""
 
-    A cell is a combination of task, runtime and numbers of instances and children, or of the ends of a network. A cell
-    with a runtime that the configuration turns off is left out. So are emulated virtual machines where virtual machines
-    can run on the host's processor.
-    """
-    cells = []
-    for name, experiment in study["experiments"].items():
-        for cell in _of_experiment(experiment, profile["nesting"], host):
-            needed = _runtimes(cell)
-            if "off" in (config["runtimes"].get(runtime, "off") for runtime in needed):
-                continue
-            if _emulated(cell) and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off":
-                continue  # virtual machines run on the host's processor here, so none is emulated
-            lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
-            cell["host"] = sizing.of(host)["host"]
-            lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
-            cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"], host)
-            cell["repetitions"] = _repetitions(cell, profile["nesting"])
-            cell["fingerprint"] = record.identify(measured(cell))
-            cells.append((name, cell))
-    return cells
+    def wanted(
+        self, study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+    ) -> list[tuple[str, NestingCell]]:
+        """Return (experiment, cell) for every cell that an experiment wants, including those that cannot be measured here.
+
+        A cell is a combination of task, runtime and numbers of instances and children, or of the ends of a network. A cell
+        with a runtime that the configuration turns off is left out. So are emulated virtual machines where virtual machines
+        can run on the host's processor.
+        """
+        cells = []
+        for name, experiment in study["experiments"].items():
+            for cell in _of_experiment(experiment, profile["nesting"], host):
+                needed = _runtimes(cell)
+                if "off" in (config["runtimes"].get(runtime, "off") for runtime in needed):
+                    continue
+                if _emulated(cell) and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off":
+                    continue  # virtual machines run on the host's processor here, so none is emulated
+                lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
+                cell["host"] = sizing.of(host)["host"]
+                lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
+                cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"], host)
+                cell["repetitions"] = _repetitions(cell, profile["nesting"])
+                cell["fingerprint"] = record.identify(self.measured(cell))
+                cells.append((name, cell))
+        return cells
+
+    def measured(self, cell: NestingCell) -> dict:
+        """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
+        return {key: cell[key] for key in ("path", "host", "parameters", "bindings") if key in cell}
+
+    def repetitions(self, profile: dict) -> int:
+        """Return the number of repetitions that a profile has for studies of nesting."""
+        return profile["nesting"]["repetitions"]
+
+    def kind(self, cell: NestingCell) -> str:
+        """Return a cell's task.
+
+        Each task makes nodes and networks in its own way, so one task may work where another does not.
+        """
+        return cell["task"]
+
+    def trial(self, plan: NestingPlan, cells: Sequence[NestingCell]) -> NestingCell:
+        """Return the cheapest of the cells, cut down to a trial of whether the runtime works.
+
+        Its program ends at once. On a network it has one placement and a test of at most a second.
+        """
+        easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
+        parameters = easiest["parameters"]
+        if easiest["task"] == NETWORK:
+            placed = dict(list(easiest["bindings"].items())[:1])
+            return {**easiest, "bindings": placed, "parameters": {**parameters, "seconds": min(1, parameters["seconds"])}}
+        return {**easiest, "parameters": {**parameters, **DUMMY}}
+
+    def plan_extras(self, study: dict, host: Topology) -> dict:
+        """Return what the plan holds besides its cells.
+
+        It has the host's number of cores, where Open vSwitch switches, whether the host is a virtual machine, and the
+        second host if that is another machine.
+        """
+        told = {"cores": host["cores"], "open_vswitch": _switches(host)}
+        told["hypervisor"] = host.get("hypervisor", False)
+        return {**told, "second_host": host["second_host"]} if "second_host" in host else told
+
+    def host_facts(self, machine: Topology) -> dict[str, str]:
+        """Return where Open vSwitch switches on a machine, for the description of the host."""
+        return {"Open vSwitch's datapath": f"in {'the ' * (_switches(machine) == topology.KERNEL)}{_switches(machine)}"}
+
+    def programs(self, plan: NestingPlan, cell: NestingCell) -> list[str]:
+        """Return the names, as in the image's `versions`, of the programs that a cell measures; none for creation."""
+        return {CPU: [Sysbench.software], NETWORK: [Netperf.software]}.get(cell["task"], [])
 
 
 def _ends(cell: NestingCell) -> list[str]:
@@ -295,77 +343,3 @@ def _words(cell: NestingCell) -> str:
         what = "virtual machines" if _machines(cell) else "instances"
         return f"{cell['instances']} {what}"
     return f"{total(cell)} children in {cell['instances']} parent{'' if cell['instances'] == '1' else 's'}"
-
-
-def measured(cell: NestingCell) -> dict:
-    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
-    return {key: cell[key] for key in ("path", "host", "parameters", "bindings") if key in cell}
-
-
-def memory_share(profile: dict) -> float:
-    """Return 0: no problem's size follows from the host's memory."""
-    return 0.0
-
-
-def problem_bytes(plan: Plan) -> int:
-    """Return 0: no problem's size follows from the host's memory."""
-    return 0
-
-
-def repetitions(profile: dict) -> int:
-    """Return the number of repetitions that a profile has for studies of nesting."""
-    return profile["nesting"]["repetitions"]
-
-
-def kind(cell: NestingCell) -> str:
-    """Return a cell's task.
-
-    Each task makes nodes and networks in its own way, so one task may work where another does not.
-    """
-    return cell["task"]
-
-
-def trial(plan: NestingPlan, cells: Sequence[NestingCell]) -> NestingCell:
-    """Return the cheapest of the cells, cut down to a trial of whether the runtime works.
-
-    Its program ends at once. On a network it has one placement and a test of at most a second.
-    """
-    easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
-    parameters = easiest["parameters"]
-    if easiest["task"] == NETWORK:
-        placed = dict(list(easiest["bindings"].items())[:1])
-        return {**easiest, "bindings": placed, "parameters": {**parameters, "seconds": min(1, parameters["seconds"])}}
-    return {**easiest, "parameters": {**parameters, **DUMMY}}
-
-
-def described(study: dict, host: Topology) -> dict:
-    """Return what the plan holds besides its cells.
-
-    It has the host's number of cores, where Open vSwitch switches, whether the host is a virtual machine, and the
-    second host if that is another machine.
-    """
-    told = {"cores": host["cores"], "open_vswitch": _switches(host)}
-    told["hypervisor"] = host.get("hypervisor", False)
-    return {**told, "second_host": host["second_host"]} if "second_host" in host else told
-
-
-def shown(plan: Plan, study: dict, name: str) -> list[NestingCell]:
-    """Return the plan's cells of the experiments that a figure or table names (`experiment` and `beside`)."""
-    item = {**study["figures"], **study.get("tables", {})}[name]
-    named = {item["experiment"], *item.get("beside", [])}
-    return [cell for cell in plan["cells"].values() if named & set(cell["experiments"])]
-
-
-def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """Return an empty dict: every metric is available, as all hosts have clocks and the kernel's counters."""
-    return {}
-
-
-def host_facts(machine: Topology) -> dict[str, str]:
-    """Return where Open vSwitch switches on a machine, for the description of the host."""
-    return {"Open vSwitch's datapath": f"in {'the ' * (_switches(machine) == topology.KERNEL)}{_switches(machine)}"}
-
-
-def programs(plan: NestingPlan, cell: NestingCell) -> list[str]:
-    """Return the names, as in the image's `versions`, of the programs that a cell measures; none for creation."""
-    return {CPU: [Sysbench.software], NETWORK: [Netperf.software]}.get(cell["task"], [])

@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-from plimsoll import environments
+from plimsoll import design, environments
 from plimsoll.claims import book
-from plimsoll.design import Refer
 from plimsoll.designs.nesting.factors import (
     BARE,
     CHILD_NETWORK,
     CPU,
     ENVIRONMENT,
     EVERY,
-    FACTORS,
     MOST,
     NETWORK,
     NETWORKS,
@@ -21,44 +19,71 @@ from plimsoll.designs.nesting.factors import (
     TWO,
     WIRED,
     WORDS,
+    Factors,
 )
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 
-NAMED = (*FACTORS, ENVIRONMENT, PARENT_NETWORK, CHILD_NETWORK, "total")
+
+class Check(design.Check):
+    """Checks of a study of nesting."""
+
+    NAMED = (*Factors.FACTORS, ENVIRONMENT, PARENT_NETWORK, CHILD_NETWORK, "total")
+
+    def study(self, study: dict, source: str, refer: design.Refer) -> None:
+        """Check the runtimes, ends of networks, experiments, metrics and charts that a study names.
+
+        Call `refer` with each name and the names that are known; it raises PlimsollError for an unknown one. Raise
+        PlimsollError too in three more cases:
+
+        - an experiment needs a runtime that creates containers one by one, and its runtime does not;
+        - two ends cannot be on their network;
+        - a figure does not fit its chart.
+        """
+        known = sorted(environments.known())
+        for name, experiment in study["experiments"].items():
+            if experiment["task"] == NETWORK:
+                _ends(experiment["ends"], f"experiments.{name}.ends", source, refer)
+                continue
+            refer(f"experiments.{name}.runtime", experiment["runtime"], known)
+            for runtime in experiment["runtime"]:
+                if experiment["task"] != CPU and not hasattr(environments.find(runtime), "foreground"):
+                    raise PlimsollError(
+                        f"{source}: experiments.{name}.runtime: {runtime} does not create containers one by one."
+                    )
+        ends = [end for one in study["experiments"].values() for end in one.get("ends", [])]
+        measured = [runtime for one in study["experiments"].values() for runtime in one.get("runtime", [])]
+        measured += [runtime for client, server, _ in ends for runtime in (client, server)] + ([WIRED] if ends else [])
+        refer("asks", study.get("asks", []), measured)
+        for kind in ("figures", "tables"):
+            for name, item in study.get(kind, {}).items():
+                refer(f"{kind}.{name}.experiment", [item["experiment"], *item.get("beside", [])], list(study["experiments"]))
+                refer(f"{kind}.{name}.metrics", item["metrics"], list(study["metrics"]))
+        sources.check(study, source, Path(__file__).with_name("charts"), refer)
+
+    def claim(self, study: dict, claim: dict, refer: design.Refer) -> None:
+        """Check the tasks, runtimes, networks and numbers that a claim names, or the words for them.
+
+        Call `refer` with each name and the names that are known; it raises PlimsollError for an unknown one.
+        """
+        numbers = {
+            key: sorted({str(number) for one in study["experiments"].values() for number in one.get(key, [1])}, key=int)
+            for key in ("instances", "children")
+        }
+        for side, levels in book.levels_of(claim):
+            refer(f"{side}.task", levels.get("task", []), list(TASKS))
+            for key in ("runtime", "server", ENVIRONMENT):
+                refer(f"{side}.{key}", levels.get(key, []), sorted(environments.known()))
+            for key in ("network", PARENT_NETWORK, CHILD_NETWORK):
+                parts = [part for level in levels.get(key, []) for part in level.split("+")]
+                refer(f"{side}.{key}", parts, list(NETWORKS))
+            refer(f"{side}.hosts", levels.get("hosts", []), [ONE, TWO])
+            refer(f"{side}.instances", levels.get("instances", []), [*numbers["instances"], *WORDS, EVERY])
+            refer(f"{side}.children", levels.get("children", []), [*numbers["children"], EVERY])
+            refer(f"{side}.total", levels.get("total", []), ["256", MOST])
 
 
-def study(study: dict, source: str, refer: Refer) -> None:
-    """Check the runtimes, ends of networks, experiments, metrics and charts that a study names.
-
-    Call `refer` with each name and the names that are known; it raises PlimsollError for an unknown one. Raise
-    PlimsollError too in three more cases:
-
-    - an experiment needs a runtime that creates containers one by one, and its runtime does not;
-    - two ends cannot be on their network;
-    - a figure does not fit its chart.
-    """
-    known = sorted(environments.known())
-    for name, experiment in study["experiments"].items():
-        if experiment["task"] == NETWORK:
-            _ends(experiment["ends"], f"experiments.{name}.ends", source, refer)
-            continue
-        refer(f"experiments.{name}.runtime", experiment["runtime"], known)
-        for runtime in experiment["runtime"]:
-            if experiment["task"] != CPU and not hasattr(environments.find(runtime), "foreground"):
-                raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} does not create containers one by one.")
-    ends = [end for one in study["experiments"].values() for end in one.get("ends", [])]
-    measured = [runtime for one in study["experiments"].values() for runtime in one.get("runtime", [])]
-    measured += [runtime for client, server, _ in ends for runtime in (client, server)] + ([WIRED] if ends else [])
-    refer("asks", study.get("asks", []), measured)
-    for kind in ("figures", "tables"):
-        for name, item in study.get(kind, {}).items():
-            refer(f"{kind}.{name}.experiment", [item["experiment"], *item.get("beside", [])], list(study["experiments"]))
-            refer(f"{kind}.{name}.metrics", item["metrics"], list(study["metrics"]))
-    sources.check(study, source, Path(__file__).with_name("charts"), refer)
-
-
-def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
+def _ends(ends: list[list[str]], key: str, source: str, refer: design.Refer) -> None:
     """Check the runtimes and the network of each [client, server, network].
 
     Raise PlimsollError if a runtime or a network is unknown, or if these ends cannot be on this network.
@@ -81,25 +106,3 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: Refer) -> None:
             raise PlimsollError(
                 f"{source}: {key}: {client}, {server}: bare metal is on the network 'host', not on '{network}'."
             )
-
-
-def claim(study: dict, claim: dict, refer: Refer) -> None:
-    """Check the tasks, runtimes, networks and numbers that a claim names, or the words for them.
-
-    Call `refer` with each name and the names that are known; it raises PlimsollError for an unknown one.
-    """
-    numbers = {
-        key: sorted({str(number) for one in study["experiments"].values() for number in one.get(key, [1])}, key=int)
-        for key in ("instances", "children")
-    }
-    for side, levels in book.levels_of(claim):
-        refer(f"{side}.task", levels.get("task", []), list(TASKS))
-        for key in ("runtime", "server", ENVIRONMENT):
-            refer(f"{side}.{key}", levels.get(key, []), sorted(environments.known()))
-        for key in ("network", PARENT_NETWORK, CHILD_NETWORK):
-            parts = [part for level in levels.get(key, []) for part in level.split("+")]
-            refer(f"{side}.{key}", parts, list(NETWORKS))
-        refer(f"{side}.hosts", levels.get("hosts", []), [ONE, TWO])
-        refer(f"{side}.instances", levels.get("instances", []), [*numbers["instances"], *WORDS, EVERY])
-        refer(f"{side}.children", levels.get("children", []), [*numbers["children"], EVERY])
-        refer(f"{side}.total", levels.get("total", []), ["256", MOST])

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
+from plimsoll import design
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.nesting.factors import (
@@ -20,7 +21,6 @@ from plimsoll.designs.nesting.factors import (
     EMULATED_MACHINE,
     ENVIRONMENT,
     EVERY,
-    FACTORS,
     FROM,
     MACHINE,
     MOST,
@@ -29,6 +29,7 @@ from plimsoll.designs.nesting.factors import (
     PLACEMENTS,
     TWICE,
     UP_TO,
+    Factors,
     NestingCell,
     NestingPlan,
     total,
@@ -152,14 +153,70 @@ def other_end(cell: NestingCell) -> str:
     return cell["server"] if cell["runtime"] == BARE else cell["runtime"]
 
 
-def asking(plan: NestingPlan, study: dict) -> Callable[[dict], list]:
-    """Return a function from a claim to what it compares: contrasts, or a list of sides for each trend."""
-    cells = Cells(plan, study["metrics"])
+class Contrasts(design.Contrasts):
+    """Comparisons of a study of nesting."""
 
-    def asked(claim: dict) -> list:
-        return series(claim, cells) if "along" in claim else find(claim, cells)
+    def comparison_finder(self, plan: NestingPlan, study: dict) -> Callable[[dict], list]:
+        """Return a function from a claim to what it compares: contrasts, or a list of sides for each trend."""
+        cells = Cells(plan, study["metrics"])
 
-    return asked
+        def asked(claim: dict) -> list:
+            return series(claim, cells) if "along" in claim else find(claim, cells)
+
+        return asked
+
+    def arrangements(self, plan: NestingPlan) -> dict[str, NestingPlan]:
+        """Return the plan once for each placement of clients and servers, by the placement's description.
+
+        The paper does not say where they ran. Cells without client and server are the same in every placement.
+        """
+        there = dict.fromkeys(name for cell in plan["cells"].values() for name in cell.get("bindings", {}))
+        return {PLACEMENTS[name]: {**plan, "placement": name} for name in there} or {"": plan}
+
+    def unmet_needs(self, plan: NestingPlan) -> dict[str, str]:
+        """Return what claims may need and is unavailable or not measured on this host, in words, by the name of the need."""
+        cores = plan["cores"]
+        reason = no_machines(plan)
+        missing = {}
+        if reason:
+            missing = dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
+        elif plan.get("hypervisor"):
+            missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
+        if plan["open_vswitch"] != topology.KERNEL:
+            missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
+        if "second_host" not in plan:
+            missing["two_machines"] = (
+                "a second machine (second_host in config/config.yaml); the link here is as fast as we shape it"
+            )
+        elif plan["second_host"].get("megabits", math.inf) > FILLED:
+            missing["filled_link"] = (
+                "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
+            )
+        if cores < 4:
+            missing["cores_4"] = f"4 cores, and here are {cores}"
+        if (numbers := _from_the_cores_on(plan)) < LEVELS:
+            missing["nested_trend"] = (
+                f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured "
+                f"(nesting.children in a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+            )
+        if (most := most_children(plan)) < CHILDREN:
+            missing["children_256"] = (
+                f"{CHILDREN} children in one parent and in several, and here are {most} (nesting.children of the profile)"
+            )
+        return missing
+
+    def transferred_claim(self, claim: dict) -> dict | None:
+        """Return a claim for other cells, if it can be tested on those; None if it cannot.
+
+        A claim about 256 children can be tested on the largest number that can be measured (MOST). A claim about 8 to 64
+        instances, on the paper's 12 cores, can be tested on numbers of instances from this host's number of cores on
+        (FROM).
+        """
+        if claim.get("scope", {}).get("total") == ["256"]:
+            return {**claim, "scope": {**claim["scope"], "total": [MOST]}}
+        if claim.get("along", {}).get("levels") == ["8", "16", "32", "64"]:
+            return {**claim, "along": {**claim["along"], "levels": [FROM]}}
+        return None
 
 
 def find(claim: dict, cells: Cells) -> list[Contrast]:
@@ -206,7 +263,7 @@ def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
     """
     if {"instances", "children"} <= varying and total(cell) != total(other):
         return False
-    fixed = set(FACTORS) - varying - {factor for name in varying for factor in VARIED.get(name, ())}
+    fixed = set(Factors.FACTORS) - varying - {factor for name in varying for factor in VARIED.get(name, ())}
     if ENVIRONMENT in varying and not _same_way(cell, other):
         return False
     if "runtime" in varying and NO_CHILDREN in (cell["children"], other["children"]):
@@ -251,57 +308,12 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
     groups: dict[tuple, list[tuple[int, Side]]] = defaultdict(list)
     for metric in claim["metrics"]:
         for cell in cells.of(metric, wanted):
-            key = (metric, *(cell[factor] for factor in FACTORS if factor != along["factor"]))
+            key = (metric, *(cell[factor] for factor in Factors.FACTORS if factor != along["factor"]))
             groups[key].append((int(cell[along["factor"]]), Side(metric, cell["path"])))
     whole = [[side for _, side in sorted(group, key=lambda one: one[0])] for group in groups.values()]
     measured = [[side for side in group if cells.cells[side.cell]["reason"] is None] for group in whole]
     # If no side of a trend can be measured, the reasons of all its sides are the reason.
     return [some or all_ for some, all_ in zip(measured, whole, strict=True)]
-
-
-def arrangements(plan: NestingPlan) -> dict[str, NestingPlan]:
-    """Return the plan once for each placement of clients and servers, by the placement's description.
-
-    The paper does not say where they ran. Cells without client and server are the same in every placement.
-    """
-    there = dict.fromkeys(name for cell in plan["cells"].values() for name in cell.get("bindings", {}))
-    return {PLACEMENTS[name]: {**plan, "placement": name} for name in there} or {"": plan}
-
-
-def unfit(cell: NestingCell) -> str | None:
-    """Return None: every cell fits its levels in every placement."""
-    return None
-
-
-def lacks(plan: NestingPlan) -> dict[str, str]:
-    """Return what claims may need and is unavailable or not measured on this host, in words, by the name of the need."""
-    cores = plan["cores"]
-    reason = no_machines(plan)
-    missing = {}
-    if reason:
-        missing = dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
-    elif plan.get("hypervisor"):
-        missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
-    if plan["open_vswitch"] != topology.KERNEL:
-        missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
-    if "second_host" not in plan:
-        missing["two_machines"] = (
-            "a second machine (second_host in config/config.yaml); the link here is as fast as we shape it"
-        )
-    elif plan["second_host"].get("megabits", math.inf) > FILLED:
-        missing["filled_link"] = "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
-    if cores < 4:
-        missing["cores_4"] = f"4 cores, and here are {cores}"
-    if (numbers := _from_the_cores_on(plan)) < LEVELS:
-        missing["nested_trend"] = (
-            f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured (nesting.children in "
-            f"a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
-        )
-    if (most := most_children(plan)) < CHILDREN:
-        missing["children_256"] = (
-            f"{CHILDREN} children in one parent and in several, and here are {most} (nesting.children of the profile)"
-        )
-    return missing
 
 
 def _from_the_cores_on(plan: NestingPlan) -> int:
@@ -317,17 +329,3 @@ def no_machines(plan: NestingPlan) -> str | None:
     """Return why no virtual machine on the host's own processor is measured; None if one is."""
     reasons = {cell["reason"]: None for cell in plan["cells"].values() if MACHINE in (cell["runtime"], cell["server"])}
     return None if None in reasons else next(iter(reasons), "the configuration leaves them out")
-
-
-def elsewhere(claim: dict) -> dict | None:
-    """Return a claim for other cells, if it can be tested on those; None if it cannot.
-
-    A claim about 256 children can be tested on the largest number that can be measured (MOST). A claim about 8 to 64
-    instances, on the paper's 12 cores, can be tested on numbers of instances from this host's number of cores on
-    (FROM).
-    """
-    if claim.get("scope", {}).get("total") == ["256"]:
-        return {**claim, "scope": {**claim["scope"], "total": [MOST]}}
-    if claim.get("along", {}).get("levels") == ["8", "16", "32", "64"]:
-        return {**claim, "along": {**claim["along"], "levels": [FROM]}}
-    return None

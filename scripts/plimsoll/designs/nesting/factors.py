@@ -6,12 +6,8 @@ between a client and a server.
 
 from typing import NotRequired
 
-from plimsoll import environments, interchange
+from plimsoll import design, environments, interchange
 
-# `instances` are containers on the host, and `children` the containers in each of them: 0 where nothing is nested. A
-# network has neither. There, `runtime` is where the client runs, `server` where the server runs, and `hosts` how many
-# hosts they are on.
-FACTORS = ("task", "runtime", "instances", "children", "server", "network", "hosts")
 # The tasks. CPU runs a program in each instance. CREATION creates the instances. PRELOADED creates them with the
 # child's image already in their engines. NETWORK exchanges data between a client and a server.
 CPU, CREATION, PRELOADED, NETWORK = "cpu", "creation", "preloaded", "network"
@@ -26,21 +22,12 @@ WIRED = "docker-open-vswitch"
 # Virtual machines on the host's own processor; and on an emulated one, where the host's cannot be used.
 MACHINE, EMULATED_MACHINE = "vm", "vm-emulated"
 ONE, TWO = "one", "two"
-PATTERN = "(?:(?:cpu|creation|preloaded)/[a-z-]+/[0-9]+/[0-9]+|network/[a-z-]+/[a-z-]+/[a-z+]+/[a-z]+)"
 # Where client and server run, which the paper does not say. The key is also the suffix of a metric measured so.
 PLACEMENTS = {
     "": "client and server where the kernel likes",
     "same_core": "client and server on one core",
     "other_core": "client and server on a core each",
 }
-SIZES: tuple[str, ...] = ()
-OF_OBSERVATION: tuple[str, ...] = ()
-OF_RUN = ("apart",)
-OBSERVES_ENVIRONMENTS = False
-STAGES = False
-USUAL_HOURS = None
-OF_NOISE = ("runtime",)
-OF_LEVELS = ("task",)
 # Words in claims for numbers of instances, relative to the host's number of cores. UP_TO and ABOVE are all numbers up
 # to it and above it. CORES is the largest number up to it. TWICE is the smallest that is at least twice as large. FROM
 # is CORES and everything above.
@@ -97,10 +84,6 @@ class NestingRecord(interchange.Record):
     bits: NotRequired[dict[str, str]]  # SHA-256 of each program
 
 
-# The types of this design's cells, plans and records.
-CELL, PLAN, RECORD = NestingCell, NestingPlan, NestingRecord
-
-
 def total(cell: NestingCell) -> int:
     """Return the number of containers in which a program runs: the children, or the instances where nothing is nested."""
     if cell["task"] == NETWORK:
@@ -125,3 +108,17 @@ def parents(cell: NestingCell) -> int:
 def of_placement(placement: str, hosts: str) -> str:
     """Return in words where client and server run. On two hosts they are always on a core each."""
     return PLACEMENTS["other_core" if hosts == TWO else placement]
+
+
+class Factors(design.Factors):
+    """Keys and columns of a study of nesting."""
+
+    # `instances` are containers on the host, and `children` the containers in each of them: 0 where nothing is nested. A
+    # network has neither. There, `runtime` is where the client runs, `server` where the server runs, and `hosts` how many
+    # hosts they are on.
+    FACTORS = ("task", "runtime", "instances", "children", "server", "network", "hosts")
+    PATTERN = "(?:(?:cpu|creation|preloaded)/[a-z-]+/[0-9]+/[0-9]+|network/[a-z-]+/[a-z-]+/[a-z+]+/[a-z]+)"
+    CELL, PLAN, RECORD = NestingCell, NestingPlan, NestingRecord
+    OF_RUN = ("apart",)
+    OF_NOISE = ("runtime",)
+    OF_LEVELS = ("task",)

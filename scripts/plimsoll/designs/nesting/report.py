@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll import design
 from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import words
 from plimsoll.designs.nesting.factors import CPU, EMULATED_MACHINE, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
@@ -11,26 +12,32 @@ from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import planned, status
 from plimsoll.pages.report import Sources
 
-TEMPLATE = "nesting/report.html.j2"
-short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
+class Report(design.Report):
+    """Page of a study of nesting."""
 
-def content(
-    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
-) -> dict:
-    """Return the template's variables beyond those that the reports of all designs have."""
-    return {
-        "programs": planned.image(sources.image)["files"],
-        "cores": plan["cores"],
-        "apart": apart(runs),
-        "tables": tables(sources.tables, study),
-        "statistics": [_in_words(row, plan["open_vswitch"]) for row in _rows(tests)],
-        "open_vswitch": plan["open_vswitch"],
-        "switches": switches(study, observations, plan),
-        "sizes": parameters(plan, CPU),
-        "of_networks": parameters(plan, NETWORK),
-        "second_host": plan.get("second_host"),
-    }
+    TEMPLATE = "nesting/report.html.j2"
+    GLOSSARY = words.GLOSSARY
+    cell_label = staticmethod(words.cell)
+    level = staticmethod(words.level)
+    row = staticmethod(words.row)
+
+    def content(
+        self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+    ) -> dict:
+        """Return the template's variables beyond those that the reports of all designs have."""
+        return {
+            "programs": planned.image(sources.image)["files"],
+            "cores": plan["cores"],
+            "apart": apart(runs),
+            "tables": tables(sources.tables, study),
+            "statistics": [_in_words(row, plan["open_vswitch"]) for row in _rows(tests)],
+            "open_vswitch": plan["open_vswitch"],
+            "switches": switches(study, observations, plan),
+            "sizes": parameters(plan, CPU),
+            "of_networks": parameters(plan, NETWORK),
+            "second_host": plan.get("second_host"),
+        }
 
 
 def apart(runs: pd.DataFrame) -> list[dict]:

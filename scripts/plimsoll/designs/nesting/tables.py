@@ -4,6 +4,7 @@ Planning only asks which kinds there are. So the code that makes tables, and pan
 made.
 """
 
+from plimsoll import design
 from plimsoll.analysis.tables import Asked, Kind
 
 
@@ -21,4 +22,7 @@ def networks(asked: Asked):
     return run_tables.networks(asked)
 
 
-KINDS = {"creation": Kind(creation, frozenset({"runs"})), "networks": Kind(networks, frozenset({"runs"}))}
+class Tables(design.Tables):
+    """Kinds of tables of a study of nesting."""
+
+    KINDS = {"creation": Kind(creation, frozenset({"runs"})), "networks": Kind(networks, frozenset({"runs"}))}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from plimsoll import environments, workloads
+from plimsoll import design, environments, workloads
 from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, MACHINE, OWN, VOLUME, OverheadCell
 from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import sizing
@@ -19,22 +19,76 @@ BETWEEN = 0.1
 EMULATED = 5.0
 
 
-def wanted(
-    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
-) -> list[tuple[str, OverheadCell]]:
-    """Return (experiment, cell) for each benchmark, runtime and storage, including cells that cannot be measured here."""
-    cells = []
-    for name, experiment in study["experiments"].items():
-        for benchmark, runtime, storage in _levels(experiment):
-            if config["runtimes"].get(runtime, "off") == "off" or _not_both(runtime, config, unavailable):
-                continue
-            cell = _cell(benchmark, runtime, storage, profile["overhead"], host)
-            cell["host"] = sizing.of(host)["host"]
-            lacking = unavailable.get(runtime) or _out_of_reach(cell) or _needs_root(cell, host)
-            cell["reason"] = lacking or _too_large(cell, host)
-            cell["fingerprint"] = record.identify(measured(cell))
-            cells.append((name, cell))
-    return cells
+class Cells(design.Cells):
+    """Cells of a study of overhead."""
+
+    def wanted(
+        self, study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+    ) -> list[tuple[str, OverheadCell]]:
+        """Return (experiment, cell) for each benchmark, runtime and storage, including cells that cannot be measured here."""
+        cells = []
+        for name, experiment in study["experiments"].items():
+            for benchmark, runtime, storage in _levels(experiment):
+                if config["runtimes"].get(runtime, "off") == "off" or _not_both(runtime, config, unavailable):
+                    continue
+                cell = _cell(benchmark, runtime, storage, profile["overhead"], host)
+                cell["host"] = sizing.of(host)["host"]
+                lacking = unavailable.get(runtime) or _out_of_reach(cell) or _needs_root(cell, host)
+                cell["reason"] = lacking or _too_large(cell, host)
+                cell["fingerprint"] = record.identify(self.measured(cell))
+                cells.append((name, cell))
+        return cells
+
+    def measured(self, cell: OverheadCell) -> dict:
+        """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
+        keys = [
+            "path",
+            "host",
+            "processors",
+            "memory_bytes",
+            "parameters",
+            "warm_up_seconds",
+            "window_seconds",
+            "interval_seconds",
+        ]
+        return {key: cell[key] for key in keys}
+
+    def repetitions(self, profile: dict) -> int:
+        """Return the profile's number of repetitions for studies of overhead."""
+        return profile["overhead"]["repetitions"]
+
+    def kind(self, cell: OverheadCell) -> str:
+        """Return `network`, `disk` or `processor`: what the cell's benchmark measures."""
+        if cell["storage"] != ABSENT:
+            return "disk"
+        return "network" if workloads.find(cell["benchmark"], Microservice).roles else "processor"
+
+    def trial(self, plan: Plan, cells: Sequence[OverheadCell]) -> OverheadCell | None:
+        """Return the cheapest cell, without a warm-up and with the fewest iterations.
+
+        None for benchmarks of the disk, because one iteration takes seconds.
+        """
+        easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
+        return None if easiest["storage"] != ABSENT else {**easiest, "warm_up_seconds": 0, "window_seconds": 0}
+
+    def plan_extras(self, study: dict, host: Topology) -> dict:
+        """Return this design's keys of the plan: whether the host is a virtual machine, and a second host that is a machine."""
+        told = {"hypervisor": host.get("hypervisor", False)}
+        return {**told, "second_host": host["second_host"]} if "second_host" in host else told
+
+    def shown(self, plan: Plan, study: dict, name: str) -> list[OverheadCell]:
+        """Return the plan's cells whose benchmark gives one of the metrics of a figure or table.
+
+        Cells with a volume are included only if the figure or table names that storage.
+        """
+        item = {**study["figures"], **study.get("tables", {})}[name]
+        benchmarks = {study["metrics"][metric]["benchmark"] for metric in item["metrics"]}
+        storage = {ABSENT, *item.get("storage", [OWN])}
+        return [cell for cell in plan["cells"].values() if cell["benchmark"] in benchmarks and cell["storage"] in storage]
+
+    def programs(self, plan: Plan, cell: OverheadCell) -> list[str]:
+        """Return the benchmark's program."""
+        return [workloads.find(cell["benchmark"], Microservice).software]
 
 
 def _not_both(runtime: str, config: dict, unavailable: dict[str, str]) -> bool:
@@ -108,72 +162,3 @@ def _too_large(cell: OverheadCell, host: Topology) -> str | None:
     service = workloads.find(cell["benchmark"], Microservice)
     needed = max(cell["memory_bytes"] or 0, service.memory_bytes(cell["parameters"]))
     return sizing.too_large(service.label, needed, host)
-
-
-def measured(cell: OverheadCell) -> dict:
-    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
-    keys = ["path", "host", "processors", "memory_bytes", "parameters", "warm_up_seconds", "window_seconds", "interval_seconds"]
-    return {key: cell[key] for key in keys}
-
-
-def memory_share(profile: dict) -> float:
-    """Return 0: no problem's size depends on the memory."""
-    return 0.0
-
-
-def problem_bytes(plan: Plan) -> int:
-    """Return 0: no problem's size depends on the memory."""
-    return 0
-
-
-def repetitions(profile: dict) -> int:
-    """Return the profile's number of repetitions for studies of overhead."""
-    return profile["overhead"]["repetitions"]
-
-
-def kind(cell: OverheadCell) -> str:
-    """Return `network`, `disk` or `processor`: what the cell's benchmark measures."""
-    if cell["storage"] != ABSENT:
-        return "disk"
-    return "network" if workloads.find(cell["benchmark"], Microservice).roles else "processor"
-
-
-def trial(plan: Plan, cells: Sequence[OverheadCell]) -> OverheadCell | None:
-    """Return the cheapest cell, without a warm-up and with the fewest iterations.
-
-    None for benchmarks of the disk, because one iteration takes seconds.
-    """
-    easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
-    return None if easiest["storage"] != ABSENT else {**easiest, "warm_up_seconds": 0, "window_seconds": 0}
-
-
-def described(study: dict, host: Topology) -> dict:
-    """Return this design's keys of the plan: whether the host is a virtual machine, and a second host that is a machine."""
-    told = {"hypervisor": host.get("hypervisor", False)}
-    return {**told, "second_host": host["second_host"]} if "second_host" in host else told
-
-
-def shown(plan: Plan, study: dict, name: str) -> list[OverheadCell]:
-    """Return the plan's cells whose benchmark gives one of the metrics of a figure or table.
-
-    Cells with a volume are included only if the figure or table names that storage.
-    """
-    item = {**study["figures"], **study.get("tables", {})}[name]
-    benchmarks = {study["metrics"][metric]["benchmark"] for metric in item["metrics"]}
-    storage = {ABSENT, *item.get("storage", [OWN])}
-    return [cell for cell in plan["cells"].values() if cell["benchmark"] in benchmarks and cell["storage"] in storage]
-
-
-def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """Return nothing: a benchmark prints its values on every host."""
-    return {}
-
-
-def host_facts(machine: Topology) -> dict[str, str]:
-    """Return nothing: this design has no facts of its own about a machine."""
-    return {}
-
-
-def programs(plan: Plan, cell: OverheadCell) -> list[str]:
-    """Return the benchmark's program."""
-    return [workloads.find(cell["benchmark"], Microservice).software]

@@ -8,9 +8,10 @@ differ.
 from collections.abc import Callable
 from itertools import product
 
+from plimsoll import design
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, FACTORS, MACHINE, OWN, OverheadCell, OverheadPlan
+from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, MACHINE, OWN, Factors, OverheadCell, OverheadPlan
 from plimsoll.interchange import ABSENT
 from plimsoll.planning import availability
 
@@ -21,30 +22,52 @@ NO_SPEED = "emulated ones say nothing about speed"
 LONG_WINDOW = 600
 
 
-def asking(plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
-    """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
-    cells = [cell for cell in plan["cells"].values() if cell["runtime"] != EMULATED_MACHINE]
+class Contrasts(design.Contrasts):
+    """Comparisons of a study of overhead."""
 
-    def asked(claim: dict) -> list[Contrast]:
-        a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-        if not a or not b:
-            return []
-        # A factor for which both sides name the same levels works like one of the scope.
-        varying = {factor for factor in {*a, *b} if a.get(factor) != b.get(factor)}
-        if book.METRIC in varying:
-            # A metric belongs to a benchmark, and only benchmarks of the disk have a storage.
-            varying |= {"benchmark", "storage"}
-        contrasts: dict[Contrast, None] = {}
-        for of_a, of_b in _pairs(claim, study["metrics"], varying):
-            for cell in _of(cells, study["metrics"][of_a], {**scope, **a}):
-                for other in _of(cells, study["metrics"][of_b], {**scope, **b}):
-                    if (of_a == of_b and cell is other) or _left_out(claim, of_a, cell):
-                        continue
-                    if all(cell[factor] == other[factor] for factor in set(FACTORS) - varying):
-                        contrasts.setdefault(Contrast(*(_side(claim, *one) for one in ((of_a, cell), (of_b, other)))))
-        return list(contrasts)
+    def comparison_finder(self, plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
+        """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
+        cells = [cell for cell in plan["cells"].values() if cell["runtime"] != EMULATED_MACHINE]
 
-    return asked
+        def asked(claim: dict) -> list[Contrast]:
+            a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
+            if not a or not b:
+                return []
+            # A factor for which both sides name the same levels works like one of the scope.
+            varying = {factor for factor in {*a, *b} if a.get(factor) != b.get(factor)}
+            if book.METRIC in varying:
+                # A metric belongs to a benchmark, and only benchmarks of the disk have a storage.
+                varying |= {"benchmark", "storage"}
+            contrasts: dict[Contrast, None] = {}
+            for of_a, of_b in _pairs(claim, study["metrics"], varying):
+                for cell in _of(cells, study["metrics"][of_a], {**scope, **a}):
+                    for other in _of(cells, study["metrics"][of_b], {**scope, **b}):
+                        if (of_a == of_b and cell is other) or _left_out(claim, of_a, cell):
+                            continue
+                        if all(cell[factor] == other[factor] for factor in set(Factors.FACTORS) - varying):
+                            contrasts.setdefault(Contrast(*(_side(claim, *one) for one in ((of_a, cell), (of_b, other)))))
+            return list(contrasts)
+
+        return asked
+
+    def unmet_needs(self, plan: OverheadPlan) -> dict[str, str]:
+        """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
+        missing = {}
+        if reason := no_machines(plan):
+            missing |= dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
+        elif plan.get("hypervisor"):
+            missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
+        if "second_host" not in plan:
+            missing["remote_host"] = "another machine at the other end of the network (second_host in config/config.yaml)"
+        longest = max((cell["window_seconds"] for cell in plan["cells"].values()), default=0)
+        if longest < LONG_WINDOW:
+            wanted = f"overhead.window_seconds and storage_window_seconds: {LONG_WINDOW}"
+            missing["long_windows"] = (
+                f"windows of {LONG_WINDOW} s or more, as the paper's were of a day: how iterations vary within {longest:g} s "
+                f"is another question{availability.in_time(plan, len(plan['cells']), LONG_WINDOW, wanted)}"
+            )
+        missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
+        return missing
 
 
 def _pairs(claim: dict, known: dict[str, dict], varying: set[str]) -> list[tuple[str, str]]:
@@ -76,7 +99,7 @@ def _of(cells: list[OverheadCell], metric: dict, wanted: dict[str, list[str]]) -
 
 def _left_out(claim: dict, metric: str, cell: OverheadCell) -> bool:
     """Return whether the claim excludes a cell of side a and its metric (`except`)."""
-    there = {**{factor: cell[factor] for factor in FACTORS}, "metric": metric}
+    there = {**{factor: cell[factor] for factor in Factors.FACTORS}, "metric": metric}
     exceptions = book.listed(claim, "except")
     return any(all(there[factor] in levels for factor, levels in one.items()) for one in exceptions)
 
@@ -88,42 +111,7 @@ def _side(claim: dict, metric: str, cell: OverheadCell) -> Side:
     return Side(metric, cell["path"], cell["path"].replace(f"/{cell['runtime']}", f"/{BARE}"), claim["quantity"])
 
 
-def arrangements(plan: OverheadPlan) -> dict[str, OverheadPlan]:
-    """Return the plan alone: the paper leaves nothing open that could be arranged."""
-    return {"": plan}
-
-
-def unfit(cell: OverheadCell) -> str | None:
-    """Return None: every cell is what its levels say in every arrangement."""
-    return None
-
-
-def lacks(plan: OverheadPlan) -> dict[str, str]:
-    """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
-    missing = {}
-    if reason := no_machines(plan):
-        missing |= dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
-    elif plan.get("hypervisor"):
-        missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
-    if "second_host" not in plan:
-        missing["remote_host"] = "another machine at the other end of the network (second_host in config/config.yaml)"
-    longest = max((cell["window_seconds"] for cell in plan["cells"].values()), default=0)
-    if longest < LONG_WINDOW:
-        wanted = f"overhead.window_seconds and storage_window_seconds: {LONG_WINDOW}"
-        missing["long_windows"] = (
-            f"windows of {LONG_WINDOW} s or more, as the paper's were of a day: how iterations vary within {longest:g} s is "
-            f"another question{availability.in_time(plan, len(plan['cells']), LONG_WINDOW, wanted)}"
-        )
-    missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
-    return missing
-
-
 def no_machines(plan: OverheadPlan) -> str | None:
     """Return why no virtual machine on the host's own processor is measured; None if one is."""
     reasons = {cell["reason"]: None for cell in plan["cells"].values() if cell["runtime"] == MACHINE}
     return None if None in reasons else next(iter(reasons), "the configuration leaves them out")
-
-
-def elsewhere(claim: dict) -> dict | None:
-    """Return None: a claim about overhead cannot be moved to other cells."""
-    return None

@@ -2,25 +2,13 @@
 
 from typing import NotRequired
 
-from plimsoll import interchange
+from plimsoll import design, interchange
 
-# `storage` is where a benchmark of the disk writes: the runtime's own files, or in a container a volume. Other benchmarks have
-# no storage.
-FACTORS = ("benchmark", "runtime", "storage")
-PATTERN = "[a-z_]+/[a-z-]+(?:/[a-z]+)?"
 OWN, VOLUME = "own", "volume"
 STORAGE = (OWN, VOLUME)
 # Virtual machines on the host's own processor, and on an emulated processor where the host cannot run them.
 MACHINE, EMULATED_MACHINE = "vm", "vm-emulated"
 BARE = "bare"
-SIZES: tuple[str, ...] = ()
-OF_OBSERVATION = ("iteration", "moment", "wall_seconds")
-OF_RUN = ("iterations", "counted")
-OBSERVES_ENVIRONMENTS = False
-STAGES = False
-USUAL_HOURS = None
-OF_NOISE = ("runtime",)
-OF_LEVELS: tuple[str, ...] = ()
 
 
 class OverheadCell(interchange.Cell):
@@ -59,5 +47,14 @@ class OverheadRecord(interchange.Record):
     bits: NotRequired[dict[str, str]]  # sha256 of each program
 
 
-# Types of the design's plans and records.
-CELL, PLAN, RECORD = OverheadCell, OverheadPlan, OverheadRecord
+class Factors(design.Factors):
+    """Keys and columns of a study of overhead."""
+
+    # `storage` is where a benchmark of the disk writes: the runtime's own files, or in a container a volume. Other
+    # benchmarks have no storage.
+    FACTORS = ("benchmark", "runtime", "storage")
+    PATTERN = "[a-z_]+/[a-z-]+(?:/[a-z]+)?"
+    CELL, PLAN, RECORD = OverheadCell, OverheadPlan, OverheadRecord
+    OF_OBSERVATION = ("iteration", "moment", "wall_seconds")
+    OF_RUN = ("iterations", "counted")
+    OF_NOISE = ("runtime",)

@@ -4,32 +4,37 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import workloads
+from plimsoll import design, workloads
 from plimsoll.designs.overhead import words
 from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import planned, status
 from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
-TEMPLATE = "overhead/report.html.j2"
-short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
+class Report(design.Report):
+    """Page of a study of overhead."""
 
-def content(
-    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
-) -> dict:
-    """Return this design's variables of the page's template."""
-    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
-    return {
-        "programs": planned.image(sources.image)["files"],
-        "benchmarks": benchmarks(measurable, runs),
-        "windows": sorted({cell["window_seconds"] for cell in measurable}),
-        "warm_up": max((cell["warm_up_seconds"] for cell in measurable), default=0),
-        "memory": next((cell["memory_bytes"] for cell in measurable if cell["storage"] != ABSENT), None),
-        "second_host": plan.get("second_host"),
-        "tables": tables(sources.tables, study),
-        "statistics": readable(tests).to_dict("records"),
-    }
+    TEMPLATE = "overhead/report.html.j2"
+    GLOSSARY = words.GLOSSARY
+    cell_label = staticmethod(words.cell)
+    level = staticmethod(words.level)
+
+    def content(
+        self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+    ) -> dict:
+        """Return this design's variables of the page's template."""
+        measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+        return {
+            "programs": planned.image(sources.image)["files"],
+            "benchmarks": benchmarks(measurable, runs),
+            "windows": sorted({cell["window_seconds"] for cell in measurable}),
+            "warm_up": max((cell["warm_up_seconds"] for cell in measurable), default=0),
+            "memory": next((cell["memory_bytes"] for cell in measurable if cell["storage"] != ABSENT), None),
+            "second_host": plan.get("second_host"),
+            "tables": tables(sources.tables, study),
+            "statistics": readable(tests).to_dict("records"),
+        }
 
 
 def benchmarks(measurable: list[dict], runs: pd.DataFrame) -> list[dict]:

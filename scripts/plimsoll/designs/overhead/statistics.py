@@ -7,7 +7,7 @@ import pandas as pd
 
 from plimsoll.analysis import blocks, summary
 from plimsoll.analysis.blocks import Sample
-from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, FACTORS, OWN
+from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, OWN, Factors
 
 # The paper treats smaller overheads as zero (section 3.2.3).
 MARGIN = 0.01
@@ -16,7 +16,7 @@ OVERHEADS = (
     *("sd_change", "variability_overhead", "spread_change", "spread_low", "spread_high"),
     "score",
 )
-COLUMNS = ("metric", *FACTORS, "label", "unit", "better", "blocks", *summary.SUMMARY, *OVERHEADS)
+COLUMNS = ("metric", *Factors.FACTORS, "label", "unit", "better", "blocks", *summary.SUMMARY, *OVERHEADS)
 
 
 def overhead(value: float, baseline: float) -> float:
@@ -61,11 +61,11 @@ def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
       consider this one right: neither a slower benchmark nor a drift of the machine counts as variation.
     - `score`: the standardised score among runtimes with their own storage.
     """
-    rows, by_cell = [], dict(iter(observations.groupby(["metric", *FACTORS], sort=False)))
+    rows, by_cell = [], dict(iter(observations.groupby(["metric", *Factors.FACTORS], sort=False)))
     for (metric, *levels), group in by_cell.items():
         described = group[["label", "unit", "better"]].iloc[0].to_dict()
         values = group["value"].to_numpy(float)
-        cell = dict(zip(FACTORS, levels, strict=True))
+        cell = dict(zip(Factors.FACTORS, levels, strict=True))
         row = {"metric": metric, **cell, **described, "blocks": group["repetition"].nunique(), **summary.summary(values)}
         own = OWN if cell["storage"] not in ("none", OWN) else cell["storage"]
         baseline = by_cell.get((metric, cell["benchmark"], BARE, own))
@@ -78,7 +78,7 @@ def of_cells(observations: pd.DataFrame) -> pd.DataFrame:
         ranked = group.index[group["runtime"] != EMULATED_MACHINE]
         scored = scores(dict(zip(group.index, group["mean"], strict=True)), group["better"].iloc[0], ranked)
         table.loc[list(scored), "score"] = list(scored.values())
-    return table.sort_values(["metric", *FACTORS], ignore_index=True)
+    return table.sort_values(["metric", *Factors.FACTORS], ignore_index=True)
 
 
 def _against(own: Sample, baseline: Sample, row: dict) -> dict:

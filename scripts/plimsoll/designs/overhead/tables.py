@@ -3,6 +3,7 @@
 Planning needs only the list of kinds, so each function imports what makes its table.
 """
 
+from plimsoll import design
 from plimsoll.analysis.tables import Asked, Kind
 
 
@@ -34,9 +35,12 @@ def scores(asked: Asked):
     return run_tables.scores(asked)
 
 
-KINDS = {
-    "versions": Kind(versions, frozenset({"image"})),
-    "described": Kind(described, frozenset()),
-    "means": Kind(means, frozenset({"runs"})),
-    "scores": Kind(scores, frozenset({"runs"})),
-}
+class Tables(design.Tables):
+    """Kinds of tables of a study of overhead."""
+
+    KINDS = {
+        "versions": Kind(versions, frozenset({"image"})),
+        "described": Kind(described, frozenset()),
+        "means": Kind(means, frozenset({"runs"})),
+        "scores": Kind(scores, frozenset({"runs"})),
+    }

@@ -51,11 +51,6 @@ def cell(path: str, metric: dict) -> str:
     return f"{level('benchmark', benchmark)}, {where}"
 
 
-def row(levels: dict[str, str], path: str | None) -> str:
-    """Return a row of the study's answer for people: its levels."""
-    return ", ".join(level(factor, name) for factor, name in levels.items())
-
-
 def environment(runtime: str, storage: str) -> str:
     """Return a runtime and the storage of a benchmark of the disk, for legends of figures."""
     name = "Bare metal" if runtime == BARE else level("runtime", runtime)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
-from plimsoll import environments, instruments, workloads
+from plimsoll import design, environments, instruments, workloads
 from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.designs.splitting.factors import SplittingCell, SplittingPlan
 from plimsoll.errors import PlimsollError, Unavailable
@@ -31,21 +31,149 @@ CHOICES = {
 }
 
 
-def wanted(
-    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
-) -> list[tuple[str, SplittingCell]]:
-    """Return (experiment, cell) for every cell that an experiment wants, including cells that cannot be measured here."""
-    cells = [
-        (name, cell)
-        for name, experiment in study["experiments"].items()
-        for hardware in experiment["hardware"]
-        for cell in _cells(study, profile, host, config, unavailable, experiment, hardware)
-    ]
-    measurable = [cell for _, cell in cells if not cell["reason"]]
-    _add_starting(workloads.find(study["benchmark"], Application), measurable)
-    if profile["baseline"] == MORE_OFTEN:
-        _repeat_baseline(study, measurable)
-    return cells
+class Cells(design.Cells):
+    """Cells of a splitting study."""
+
+    def wanted(
+        self, study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+    ) -> list[tuple[str, SplittingCell]]:
+        """Return (experiment, cell) for every cell that an experiment wants, including cells that cannot be measured here."""
+        cells = [
+            (name, cell)
+            for name, experiment in study["experiments"].items()
+            for hardware in experiment["hardware"]
+            for cell in self._cells(study, profile, host, config, unavailable, experiment, hardware)
+        ]
+        measurable = [cell for _, cell in cells if not cell["reason"]]
+        _add_starting(workloads.find(study["benchmark"], Application), measurable)
+        if profile["baseline"] == MORE_OFTEN:
+            _repeat_baseline(study, measurable)
+        return cells
+
+    def _cells(self, study, profile, host, config, unavailable, experiment, hardware) -> list[SplittingCell]:
+        largest = study["factors"]["processes"]
+        try:
+            setting, missing = scheme.setting(hardware, host, largest), None
+        except Unavailable as reason:
+            # List the cells that a host with this setting would have.
+            setting, missing = _paper_setting(hardware, largest), str(reason)
+        settings = instruments.find(experiment.get("instrument", Instrument.name)).settings(host)
+        cells = []
+        rows = [row for row in scheme.schemes(setting) if row.mode in experiment["mode"]]
+        for row in filter(CHOICES[experiment["schemes"]], rows):
+            yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
+            levels = product(experiment["runtime"], experiment["affinity"][hardware], yields, experiment["sections"])
+            for runtime, level, yielding, section in levels:
+                if config["runtimes"].get(runtime, "off") == "off" or (row.containers > 1 and not _several(runtime, level)):
+                    continue
+                cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
+                cell["host"] = sizing.of(host)["host"]
+                unseen = _unseen(study, experiment, cell, settings)
+                cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
+                cell["useful"] = not unseen
+                # The instrument's settings define what is measured, so they are keys of the cell.
+                cell.update({key: value for key, value in settings.items() if key != "reason"})
+                try:
+                    places = affinity.places(level, setting, row, experiment.get("share_cores", False))
+                except affinity.Undefined as reason:
+                    cell.update(useful=False, reason=f"{level} is not defined here: {reason}")
+                else:
+                    if missing is None:
+                        _refuse_outside(cell["path"], places, host)
+                        _refuse_binding(cell["path"], places, row)
+                        cell.update(_details(study, profile, host, setting, cell, places, row))
+                        cell["reason"] = cell["reason"] or _unplaceable(cell, host)
+                        cell["fingerprint"] = record.identify(self.measured(cell))
+                cells.append(cell)
+        return cells
+
+    def unseen(self, plan: SplittingPlan, study: dict, metrics: list[str]) -> dict[str, str]:
+        """Return the metrics that this host's instruments cannot measure, each with the reason."""
+        reasons = {
+            name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
+            for name in metrics
+        }
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    def measured(self, cell: SplittingCell) -> dict:
+        """Return the keys of a cell that say what is measured, in the order of its fingerprint.
+
+        The other sections of its launch are not among them: they do not change what is measured (docs/architecture.md).
+        """
+        keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
+        if cell["keep_timeouts"]:
+            keys.append("time_limit_seconds")
+        if "events" in cell:
+            keys.append("events")
+        return {key: cell[key] for key in keys}
+
+    def shown(self, plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
+        """Return the plan's cells that a figure or table shows, including cells that cannot be measured here."""
+        figure = {**study["figures"], **study.get("tables", {})}[name]
+        experiments = {figure["experiment"], *figure.get("beside", [])}
+        sections = {study["metrics"][metric]["section"] for metric in figure.get("metrics", [])}
+        levels = figure.get("affinity", list(affinity.LEVELS))
+        return [
+            cell
+            for cell in plan["cells"].values()
+            if experiments & set(cell["experiments"])
+            and cell["affinity"] in levels
+            and (not sections or cell["section"] in sections)
+        ]
+
+    def memory_share(self, profile: dict) -> float:
+        """Return the share of the smallest memory node that the profile gives a problem."""
+        return profile["hpcc"]["memory_share"]
+
+    def problem_bytes(self, plan: SplittingPlan) -> int:
+        """Return the memory (bytes) of the plan's largest problem; 0 if the plan has none."""
+        benchmark = workloads.find(plan["benchmark"], Application)
+        parameters = (cell["parameters"] for cell in plan["cells"].values() if "parameters" in cell)
+        return max(map(benchmark.memory_bytes, parameters), default=0)
+
+    def repetitions(self, profile: dict) -> int:
+        """Return the profile's number of repetitions."""
+        return profile["repetitions"]
+
+    def kind(self, cell: SplittingCell) -> str:
+        """Return `one node` or `several nodes`: the launcher starts and connects ranks differently in these two cases."""
+        return "one node" if cell["containers"] == 1 else "several nodes"
+
+    def trial(self, plan: SplittingPlan, cells: Sequence[SplittingCell]) -> SplittingCell:
+        """Return the cell that shows soonest that ranks reach each other, with a small problem.
+
+        Cells without an instrument and without affinity are preferred.
+        """
+        benchmark = workloads.find(plan["benchmark"], Application)
+
+        def ease(cell: SplittingCell) -> tuple:
+            special = cell["instrument"] != Instrument.name, cell["affinity"] != "any", benchmark.brief.index(cell["section"])
+            return (*special, cell["expected_seconds"], cell["path"])
+
+        easiest = min(cells, key=ease)
+        return {**easiest, "parameters": benchmark.smallest(easiest["parameters"])}
+
+    def plan_extras(self, study: dict, host: Topology) -> dict:
+        """Return this design's keys of the plan: the benchmark, the cores of each socket, and each instrument's settings."""
+        return {
+            "benchmark": study["benchmark"],
+            "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
+            "instruments": {name: instruments.find(name).settings(host) for name in instruments.known()},
+        }
+
+    def host_facts(self, machine: Topology) -> dict[str, str]:
+        """Return the number of cores of each hardware setting on a machine, or why the machine does not have the setting."""
+        facts = {}
+        for name in scheme.SOCKETS:
+            try:
+                facts[f"hardware setting {name}"] = f"{scheme.setting(name, machine, scheme.LARGEST).cores} core(s)"
+            except Unavailable as reason:
+                facts[f"hardware setting {name}"] = f"not here: {reason}"
+        return facts
+
+    def programs(self, plan: SplittingPlan, cell: SplittingCell) -> list[str]:
+        """Return the application whose section the cell measures."""
+        return [workloads.find(plan["benchmark"], Application).software]
 
 
 def _repeat_baseline(study: dict, cells: list[SplittingCell]) -> None:
@@ -72,44 +200,6 @@ def _add_starting(benchmark: Application, cells: list[SplittingCell]) -> None:
         cell["expected_seconds"] += benchmark.starting_seconds(cell["ranks"]) / together[cell["launch"]]
 
 
-def _cells(study, profile, host, config, unavailable, experiment, hardware) -> list[SplittingCell]:
-    largest = study["factors"]["processes"]
-    try:
-        setting, missing = scheme.setting(hardware, host, largest), None
-    except Unavailable as reason:
-        # List the cells that a host with this setting would have.
-        setting, missing = _paper_setting(hardware, largest), str(reason)
-    settings = instruments.find(experiment.get("instrument", Instrument.name)).settings(host)
-    cells = []
-    rows = [row for row in scheme.schemes(setting) if row.mode in experiment["mode"]]
-    for row in filter(CHOICES[experiment["schemes"]], rows):
-        yields = experiment.get("yield", [study["yield_by_mode"][row.mode]])
-        levels = product(experiment["runtime"], experiment["affinity"][hardware], yields, experiment["sections"])
-        for runtime, level, yielding, section in levels:
-            if config["runtimes"].get(runtime, "off") == "off" or (row.containers > 1 and not _several(runtime, level)):
-                continue
-            cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
-            cell["host"] = sizing.of(host)["host"]
-            unseen = _unseen(study, experiment, cell, settings)
-            cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
-            cell["useful"] = not unseen
-            # The instrument's settings define what is measured, so they are keys of the cell.
-            cell.update({key: value for key, value in settings.items() if key != "reason"})
-            try:
-                places = affinity.places(level, setting, row, experiment.get("share_cores", False))
-            except affinity.Undefined as reason:
-                cell.update(useful=False, reason=f"{level} is not defined here: {reason}")
-            else:
-                if missing is None:
-                    _refuse_outside(cell["path"], places, host)
-                    _refuse_binding(cell["path"], places, row)
-                    cell.update(_details(study, profile, host, setting, cell, places, row))
-                    cell["reason"] = cell["reason"] or _unplaceable(cell, host)
-                    cell["fingerprint"] = record.identify(measured(cell))
-            cells.append(cell)
-    return cells
-
-
 def _unplaceable(cell: dict, host: Topology) -> str | None:
     """Return why this user cannot confine a cell's nodes to their places; None if that is possible."""
     environment = environments.find(cell["runtime"])
@@ -132,15 +222,6 @@ def _unseen(study: dict, experiment: dict, cell: SplittingCell, settings: dict) 
 def _unseen_metric(metric: dict, settings: dict) -> str | None:
     instrument = instruments.find(metric["instrument"])
     return next((reason for source in metric["source"] if (reason := instrument.missing(source, settings))), None)
-
-
-def unseen(plan: SplittingPlan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """Return the metrics that this host's instruments cannot measure, each with the reason."""
-    reasons = {
-        name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
-        for name in metrics
-    }
-    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _several(runtime: str, level: str) -> bool:
@@ -260,93 +341,3 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
                 f"The cell {path} binds ranks of container {number} to the cores {cpulist.format(foreign)}, which the "
                 "container may not use: Open MPI refuses such a rankfile."
             )
-
-
-def measured(cell: SplittingCell) -> dict:
-    """Return the keys of a cell that say what is measured, in the order of its fingerprint.
-
-    The other sections of its launch are not among them: they do not change what is measured (docs/architecture.md).
-    """
-    keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
-    if cell["keep_timeouts"]:
-        keys.append("time_limit_seconds")
-    if "events" in cell:
-        keys.append("events")
-    return {key: cell[key] for key in keys}
-
-
-def shown(plan: SplittingPlan, study: dict, name: str) -> list[SplittingCell]:
-    """Return the plan's cells that a figure or table shows, including cells that cannot be measured here."""
-    figure = {**study["figures"], **study.get("tables", {})}[name]
-    experiments = {figure["experiment"], *figure.get("beside", [])}
-    sections = {study["metrics"][metric]["section"] for metric in figure.get("metrics", [])}
-    levels = figure.get("affinity", list(affinity.LEVELS))
-    return [
-        cell
-        for cell in plan["cells"].values()
-        if experiments & set(cell["experiments"])
-        and cell["affinity"] in levels
-        and (not sections or cell["section"] in sections)
-    ]
-
-
-def memory_share(profile: dict) -> float:
-    """Return the share of the smallest memory node that the profile gives a problem."""
-    return profile["hpcc"]["memory_share"]
-
-
-def problem_bytes(plan: SplittingPlan) -> int:
-    """Return the memory (bytes) of the plan's largest problem; 0 if the plan has none."""
-    benchmark = workloads.find(plan["benchmark"], Application)
-    parameters = (cell["parameters"] for cell in plan["cells"].values() if "parameters" in cell)
-    return max(map(benchmark.memory_bytes, parameters), default=0)
-
-
-def repetitions(profile: dict) -> int:
-    """Return the profile's number of repetitions."""
-    return profile["repetitions"]
-
-
-def kind(cell: SplittingCell) -> str:
-    """Return `one node` or `several nodes`: the launcher starts and connects ranks differently in these two cases."""
-    return "one node" if cell["containers"] == 1 else "several nodes"
-
-
-def trial(plan: SplittingPlan, cells: Sequence[SplittingCell]) -> SplittingCell:
-    """Return the cell that shows soonest that ranks reach each other, with a small problem.
-
-    Cells without an instrument and without affinity are preferred.
-    """
-    benchmark = workloads.find(plan["benchmark"], Application)
-
-    def ease(cell: SplittingCell) -> tuple:
-        special = cell["instrument"] != Instrument.name, cell["affinity"] != "any", benchmark.brief.index(cell["section"])
-        return (*special, cell["expected_seconds"], cell["path"])
-
-    easiest = min(cells, key=ease)
-    return {**easiest, "parameters": benchmark.smallest(easiest["parameters"])}
-
-
-def described(study: dict, host: Topology) -> dict:
-    """Return this design's keys of the plan: the benchmark, the cores of each socket, and each instrument's settings."""
-    return {
-        "benchmark": study["benchmark"],
-        "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
-        "instruments": {name: instruments.find(name).settings(host) for name in instruments.known()},
-    }
-
-
-def host_facts(machine: Topology) -> dict[str, str]:
-    """Return the number of cores of each hardware setting on a machine, or why the machine does not have the setting."""
-    facts = {}
-    for name in scheme.SOCKETS:
-        try:
-            facts[f"hardware setting {name}"] = f"{scheme.setting(name, machine, scheme.LARGEST).cores} core(s)"
-        except Unavailable as reason:
-            facts[f"hardware setting {name}"] = f"not here: {reason}"
-    return facts
-
-
-def programs(plan: SplittingPlan, cell: SplittingCell) -> list[str]:
-    """Return the application whose section the cell measures."""
-    return [workloads.find(plan["benchmark"], Application).software]

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
+from plimsoll import design
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
@@ -106,18 +107,67 @@ class Cells:
         return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
 
 
-def asking(plan: SplittingPlan, study: dict):
-    """Return a function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
-    from plimsoll import environments
+class Contrasts(design.Contrasts):
+    """Comparisons of a splitting study."""
 
-    known = environments.known()
-    variants = {name for name in study["factors"]["runtime"] if known[name].variant_of}
-    cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
+    def comparison_finder(self, plan: SplittingPlan, study: dict):
+        """Return a function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
+        from plimsoll import environments
 
-    def asked(claim: dict) -> list:
-        return _arranged(_asked(claim, cells, study["factors"]), plan["cells"], plan.get("in_place_of", {}))
+        known = environments.known()
+        variants = {name for name in study["factors"]["runtime"] if known[name].variant_of}
+        cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
 
-    return asked
+        def asked(claim: dict) -> list:
+            return _arranged(_asked(claim, cells, study["factors"]), plan["cells"], plan.get("in_place_of", {}))
+
+        return asked
+
+    def arrangements(self, plan: SplittingPlan) -> dict[str, SplittingPlan]:
+        """Return one plan for each arrangement (ARRANGEMENTS) whose runtimes are all planned, by the arrangement in words.
+
+        `in_place_of` of a plan maps a runtime that claims name to the runtime whose cells are compared instead.
+        """
+        there = {cell["runtime"] for cell in plan["cells"].values()}
+        possible = {words: moved for words, moved in ARRANGEMENTS.items() if {*moved, *moved.values()} <= there}
+        return {words: {**plan, "in_place_of": moved} for words, moved in possible.items()}
+
+    def unmet_needs(self, plan: SplittingPlan) -> dict[str, str]:
+        """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
+        known = [cell for cell in plan["cells"].values() if not cell["reason"]]
+        exact = [cell for cell in known if cell["mode"] == "exact"]
+        most = max((cell["cores"] for cell in exact), default=0)
+        missing = {
+            "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
+            "unprofiled": "times of G-RandomAccess that the profiling library does not inflate",
+        }
+        # A planned cell that cannot be measured has a reason of its own.
+        planned = {cell["runtime"] for cell in plan["cells"].values()}
+        off = {need: what for need, (runtimes, what) in OFF.items() if not runtimes <= planned}
+        missing |= {need: f"{what}, which the configuration has off" for need, what in off.items()}
+        if not any(cell["hardware"] == "numa" for cell in known):
+            missing["numa"] = "two sockets with a memory node each"
+        if max((cell["ranks"] for cell in exact), default=0) != RANKS:
+            missing["ranks_16"] = (
+                f"{RANKS} ranks, and here are {most}: shares of time, counts and what splitting costs depend on their number"
+            )
+        if most < 4:
+            missing["cores_4"] = f"four cores of a socket, and here are {most}"
+        return missing
+
+    def transferred_claim(self, claim: dict) -> dict | None:
+        """Return a claim about two sockets, moved to one socket; None if it cannot be moved.
+
+        Claims about containers can be moved. Claims about memory nodes cannot: their `transfer` is false. A claim about CPU
+        affinity is moved to the level that section 5.4.4 calls so on one socket (ON_ONE_SOCKET).
+        """
+        if claim.get("scope", {}).get("hardware") != ["numa"] or not claim.get("transfer", True):
+            return None
+        moved = {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
+        affinity = claim.get("a", {}).get("affinity", [])
+        if set(affinity) <= set(ON_ONE_SOCKET) and affinity:
+            moved["a"] = {**claim["a"], "affinity": [ON_ONE_SOCKET[level] for level in affinity]}
+        return moved
 
 
 def _asked(claim: dict, cells: Cells, factors: dict) -> list:
@@ -265,57 +315,3 @@ def _has(cell: SplittingCell, factor: str, allowed) -> bool:
     """Return whether a cell has one of the allowed levels of a factor; false if it does not have the factor."""
     value = cell.get(factor)
     return bool(value & set(allowed)) if isinstance(value, set) else value in allowed
-
-
-def arrangements(plan: SplittingPlan) -> dict[str, SplittingPlan]:
-    """Return one plan for each arrangement (ARRANGEMENTS) whose runtimes are all planned, by the arrangement in words.
-
-    `in_place_of` of a plan maps a runtime that claims name to the runtime whose cells are compared instead.
-    """
-    there = {cell["runtime"] for cell in plan["cells"].values()}
-    possible = {words: moved for words, moved in ARRANGEMENTS.items() if {*moved, *moved.values()} <= there}
-    return {words: {**plan, "in_place_of": moved} for words, moved in possible.items()}
-
-
-def unfit(cell: SplittingCell) -> str | None:
-    """Return None: every cell is what its levels say in every arrangement."""
-    return None
-
-
-def lacks(plan: SplittingPlan) -> dict[str, str]:
-    """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
-    known = [cell for cell in plan["cells"].values() if not cell["reason"]]
-    exact = [cell for cell in known if cell["mode"] == "exact"]
-    most = max((cell["cores"] for cell in exact), default=0)
-    missing = {
-        "core_samples": "samples of the core that each rank is on, which Plimsoll does not take",
-        "unprofiled": "times of G-RandomAccess that the profiling library does not inflate",
-    }
-    # A planned cell that cannot be measured has a reason of its own.
-    planned = {cell["runtime"] for cell in plan["cells"].values()}
-    off = {need: what for need, (runtimes, what) in OFF.items() if not runtimes <= planned}
-    missing |= {need: f"{what}, which the configuration has off" for need, what in off.items()}
-    if not any(cell["hardware"] == "numa" for cell in known):
-        missing["numa"] = "two sockets with a memory node each"
-    if max((cell["ranks"] for cell in exact), default=0) != RANKS:
-        missing["ranks_16"] = (
-            f"{RANKS} ranks, and here are {most}: shares of time, counts and what splitting costs depend on their number"
-        )
-    if most < 4:
-        missing["cores_4"] = f"four cores of a socket, and here are {most}"
-    return missing
-
-
-def elsewhere(claim: dict) -> dict | None:
-    """Return a claim about two sockets, moved to one socket; None if it cannot be moved.
-
-    Claims about containers can be moved. Claims about memory nodes cannot: their `transfer` is false. A claim about CPU
-    affinity is moved to the level that section 5.4.4 calls so on one socket (ON_ONE_SOCKET).
-    """
-    if claim.get("scope", {}).get("hardware") != ["numa"] or not claim.get("transfer", True):
-        return None
-    moved = {**claim, "scope": {**claim["scope"], "hardware": ["uma"]}}
-    affinity = claim.get("a", {}).get("affinity", [])
-    if set(affinity) <= set(ON_ONE_SOCKET) and affinity:
-        moved["a"] = {**claim["a"], "affinity": [ON_ONE_SOCKET[level] for level in affinity]}
-    return moved

@@ -2,20 +2,8 @@
 
 from typing import NotRequired, TypedDict
 
-from plimsoll import interchange
+from plimsoll import design, interchange
 
-# The last factor is the benchmark's section. All sections of a deployment are shown together.
-FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument", "section")
-OF_DEPLOYMENT = FACTORS[:-1]
-PATTERN = "[a-z]+/[a-z]+/[EHOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+"
-SIZES = ("containers", "ranks", "ranks_per_container", "cores")
-OF_OBSERVATION: tuple[str, ...] = ()
-OF_RUN = ("transport", "single_copy", "network_bytes")
-OBSERVES_ENVIRONMENTS = True
-STAGES = True
-USUAL_HOURS = 1.0
-OF_NOISE = ("runtime",)
-OF_LEVELS = ("mode",)
 # Factors whose levels an experiment names.
 OF_EXPERIMENT = ("hardware", "mode", "runtime", "yield")
 
@@ -66,5 +54,21 @@ class SplittingRecord(interchange.Record):
     transport: NotRequired[dict]  # how messages travelled
 
 
-# Types of the design's plans and records.
-CELL, PLAN, RECORD = SplittingCell, SplittingPlan, SplittingRecord
+class Factors(design.Factors):
+    """Keys and columns of a splitting study."""
+
+    # The last factor is the benchmark's section. All sections of a deployment are shown together.
+    FACTORS = ("hardware", "mode", "scheme", "runtime", "affinity", "yield", "sizes", "instrument", "section")
+    PATTERN = "[a-z]+/[a-z]+/[EHOS][0-9]+/[a-z-]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+/[a-z]+"
+    CELL, PLAN, RECORD = SplittingCell, SplittingPlan, SplittingRecord
+    SIZES = ("containers", "ranks", "ranks_per_container", "cores")
+    OF_RUN = ("transport", "single_copy", "network_bytes")
+    OBSERVES_ENVIRONMENTS = True
+    STAGES = True
+    USUAL_HOURS = 1.0
+    OF_NOISE = ("runtime",)
+    OF_LEVELS = ("mode",)
+
+
+# Factors of a deployment: all but the section.
+OF_DEPLOYMENT = Factors.FACTORS[:-1]

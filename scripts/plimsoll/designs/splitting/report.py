@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import environments
+from plimsoll import design, environments
 from plimsoll.analysis import tables as analysis_tables
 from plimsoll.designs.splitting import host_tables, watching, words
 from plimsoll.designs.splitting.factors import SplittingPlan
@@ -12,33 +12,45 @@ from plimsoll.instruments.mpi_profile import PATTERNS
 from plimsoll.measuring import planned, status
 from plimsoll.pages.report import Sources
 
-TEMPLATE = "splitting/report.html.j2"
-short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
+class Report(design.Report):
+    """Page of a splitting study."""
 
-def content(
-    sources: Sources, study: dict, plan: SplittingPlan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
-) -> dict:
-    """Return this design's variables of the page's template."""
-    image = planned.image(sources.image)
-    return {
-        "programs": {
-            name: file
-            for name, file in image["files"].items()
-            if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
-        },
-        "transports": transports(runs),
-        "tables": tables(sources.tables, study),
-        "tests": significance(tests, study["alpha"]),
-        "seccomp": seccomp(tests, study["alpha"]),
-        **features(sources.tables, study),
-        "sizes": sizes(plan),
-        "short": dict.fromkeys(cell["short"] for cell in plan["cells"].values() if cell.get("short")),
-        **measured(sources.tables, study),
-        "watching": watching.cost(observations, study["alpha"]),
-        "cross_checks": watching.cross_checks(observations, study.get("cross_checks", {})),
-        "labels": {name: runtime.label for name, runtime in environments.known().items()},
-    }
+    TEMPLATE = "splitting/report.html.j2"
+    GLOSSARY = words.GLOSSARY
+    cell_label = staticmethod(words.cell)
+    level = staticmethod(words.level)
+    row = staticmethod(words.row)
+
+    def content(
+        self,
+        sources: Sources,
+        study: dict,
+        plan: SplittingPlan,
+        observations: pd.DataFrame,
+        runs: pd.DataFrame,
+        tests: pd.DataFrame,
+    ) -> dict:
+        """Return this design's variables of the page's template."""
+        image = planned.image(sources.image)
+        return {
+            "programs": {
+                name: file
+                for name, file in image["files"].items()
+                if "plimsoll" in name or "openblas" in name or "libmpi.so" in name
+            },
+            "transports": transports(runs),
+            "tables": tables(sources.tables, study),
+            "tests": significance(tests, study["alpha"]),
+            "seccomp": seccomp(tests, study["alpha"]),
+            **features(sources.tables, study),
+            "sizes": sizes(plan),
+            "short": dict.fromkeys(cell["short"] for cell in plan["cells"].values() if cell.get("short")),
+            **measured(sources.tables, study),
+            "watching": watching.cost(observations, study["alpha"]),
+            "cross_checks": watching.cross_checks(observations, study.get("cross_checks", {})),
+            "labels": {name: runtime.label for name, runtime in environments.known().items()},
+        }
 
 
 def tables(folder: Path, loaded: dict) -> list[dict]:

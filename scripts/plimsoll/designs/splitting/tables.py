@@ -3,6 +3,7 @@
 Planning needs only the list of kinds, so each function imports what makes its table.
 """
 
+from plimsoll import design
 from plimsoll.analysis.tables import Asked, Kind
 
 
@@ -36,11 +37,14 @@ def locality(asked: Asked):
     return run_tables.located(asked)
 
 
-KINDS = {
-    "mpi-profile": Kind(mpi_profile, frozenset({"runs"})),
-    "hardware": Kind(of_host, frozenset({"host"})),
-    "software": Kind(of_host, frozenset({"host", "image"})),
-    "schemes": Kind(of_host, frozenset({"host"})),
-    "features": Kind(features, frozenset({"environments"})),
-    "locality": Kind(locality, frozenset({"runs"})),
-}
+class Tables(design.Tables):
+    """Kinds of tables of a splitting study."""
+
+    KINDS = {
+        "mpi-profile": Kind(mpi_profile, frozenset({"runs"})),
+        "hardware": Kind(of_host, frozenset({"host"})),
+        "software": Kind(of_host, frozenset({"host", "image"})),
+        "schemes": Kind(of_host, frozenset({"host"})),
+        "features": Kind(features, frozenset({"environments"})),
+        "locality": Kind(locality, frozenset({"runs"})),
+    }

@@ -9,7 +9,6 @@ from plimsoll import environments
 from plimsoll.analysis import paper_tests
 from plimsoll.designs.splitting import scheme
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
-from plimsoll.designs.splitting.readings import measuring
 
 
 def references(cell: dict, baseline: str, variants: dict[str, str], others: list[dict]) -> Iterator[tuple[str, dict]]:
@@ -64,10 +63,10 @@ def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[
     return named
 
 
-def tests(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
-    """Return the tests of a study (`of_cells`), from runs without an instrument."""
+def of_study(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
+    """Return the tests of a study (`of_cells`). The observations are of runs without an instrument."""
     variants = {name: environment.variant_of for name, environment in environments.known().items() if environment.variant_of}
-    return of_cells(measuring(observations), study["baseline"], study["alpha"], variants)
+    return of_cells(observations, study["baseline"], study["alpha"], variants)
 
 
 def of_cells(observations: pd.DataFrame, baseline: str, alpha: float, variants: dict[str, str]) -> pd.DataFrame:

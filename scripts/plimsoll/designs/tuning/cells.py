@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from plimsoll import design
 from plimsoll.designs.tuning import strategies
 from plimsoll.designs.tuning.factors import AND, SMALL, TuningCell
 from plimsoll.host import sizing
@@ -17,28 +18,55 @@ CLUSTER, WORKER, JOB, GIGABYTE = 13.0, 5.0, 16.5, 36.0
 TRIAL_BYTES = 2**20
 
 
-def wanted(
-    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
-) -> list[tuple[str, TuningCell]]:
-    """Return (experiment, cell) for each strategy, and for each combination of strategies of a factorial design.
+class Cells(design.Cells):
+    """Cells of a study of tuning."""
 
-    Cells that cannot be measured here are included.
-    """
-    cells = []
-    for name, experiment in study["experiments"].items():
-        for runtime in experiment["runtime"]:
-            if config["runtimes"].get(runtime, "off") == "off":
-                continue
-            for strategy in _strategies(experiment, profile["tuning"]):
-                cell = _cell(study, runtime, strategy, profile["tuning"], config["seed"])
-                others = host.get("cluster_hosts")
-                if others:
-                    cell["parameters"]["hosts"] = [_as_noted(other, host) for other in others[: cell["workers"]]]
-                cell["host"] = sizing.of(host)["host"]
-                cell["reason"] = unavailable.get(runtime) or _unreachable(cell, others) or _too_large(cell, host)
-                cell["fingerprint"] = record.identify(measured(cell))
-                cells.append((name, cell))
-    return cells
+    def wanted(
+        self, study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str]
+    ) -> list[tuple[str, TuningCell]]:
+        """Return (experiment, cell) for each strategy, and for each combination of strategies of a factorial design.
+
+        Cells that cannot be measured here are included.
+        """
+        cells = []
+        for name, experiment in study["experiments"].items():
+            for runtime in experiment["runtime"]:
+                if config["runtimes"].get(runtime, "off") == "off":
+                    continue
+                for strategy in _strategies(experiment, profile["tuning"]):
+                    cell = _cell(study, runtime, strategy, profile["tuning"], config["seed"])
+                    others = host.get("cluster_hosts")
+                    if others:
+                        cell["parameters"]["hosts"] = [_as_noted(other, host) for other in others[: cell["workers"]]]
+                    cell["host"] = sizing.of(host)["host"]
+                    cell["reason"] = unavailable.get(runtime) or _unreachable(cell, others) or _too_large(cell, host)
+                    cell["fingerprint"] = record.identify(self.measured(cell))
+                    cells.append((name, cell))
+        return cells
+
+    def measured(self, cell: TuningCell) -> dict:
+        """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
+        return {key: cell[key] for key in ("path", "host", "workers", "settings", "sizes", "parameters")}
+
+    def repetitions(self, profile: dict) -> int:
+        """Return the profile's number of repetitions for studies of tuning."""
+        return profile["tuning"]["repetitions"]
+
+    def trial(self, plan: Plan, cells: Sequence[TuningCell]) -> TuningCell:
+        """Return the cheapest cell, with a single job on little data."""
+        easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
+        return {**easiest, "sizes": {SMALL: TRIAL_BYTES}}
+
+    def plan_extras(self, study: dict, host: Topology) -> dict:
+        """Return this design's keys of the plan: the strategies, and the machines that the configuration names for workers."""
+        named = (
+            {"cluster_hosts": [_as_noted(other, host) for other in host["cluster_hosts"]]} if "cluster_hosts" in host else {}
+        )
+        return {"strategies": study["strategies"], **named}
+
+    def programs(self, plan: Plan, cell: TuningCell) -> list[str]:
+        """Return Hadoop: the job itself is part of the image."""
+        return ["Hadoop"]
 
 
 def _strategies(experiment: dict, sizes: dict) -> Iterator[str]:
@@ -108,62 +136,3 @@ def _too_large(cell: TuningCell, host: Topology) -> str | None:
     apart = "hosts" in cell["parameters"]
     what, needed = ("the master", MASTER_BYTES) if apart else (f"a cluster of {cell['workers']} workers", memory_bytes(cell))
     return sizing.too_large(what, needed, host)
-
-
-def measured(cell: TuningCell) -> dict:
-    """Return the keys of a cell that say what is measured, in the order of its fingerprint."""
-    return {key: cell[key] for key in ("path", "host", "workers", "settings", "sizes", "parameters")}
-
-
-def memory_share(profile: dict) -> float:
-    """Return 0: no problem's size depends on the memory."""
-    return 0.0
-
-
-def problem_bytes(plan: Plan) -> int:
-    """Return 0: no problem's size depends on the memory."""
-    return 0
-
-
-def repetitions(profile: dict) -> int:
-    """Return the profile's number of repetitions for studies of tuning."""
-    return profile["tuning"]["repetitions"]
-
-
-def kind(cell: TuningCell) -> str:
-    """Return an empty text: all clusters need the same of their runtime."""
-    return ""
-
-
-def trial(plan: Plan, cells: Sequence[TuningCell]) -> TuningCell:
-    """Return the cheapest cell, with a single job on little data."""
-    easiest = min(cells, key=lambda cell: (cell["expected_seconds"], cell["path"]))
-    return {**easiest, "sizes": {SMALL: TRIAL_BYTES}}
-
-
-def described(study: dict, host: Topology) -> dict:
-    """Return this design's keys of the plan: the strategies, and the machines that the configuration names for workers."""
-    named = {"cluster_hosts": [_as_noted(other, host) for other in host["cluster_hosts"]]} if "cluster_hosts" in host else {}
-    return {"strategies": study["strategies"], **named}
-
-
-def shown(plan: Plan, study: dict, name: str) -> list[TuningCell]:
-    """Return the plan's cells of a figure's or a table's experiment, or all cells if it names none."""
-    item = {**study["figures"], **study.get("tables", {})}[name]
-    cells = plan["cells"].values()
-    return [cell for cell in cells if "experiment" not in item or item["experiment"] in cell["experiments"]]
-
-
-def unseen(plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-    """Return nothing: Hadoop counts the same on every host."""
-    return {}
-
-
-def host_facts(machine: Topology) -> dict[str, str]:
-    """Return nothing: this design has no facts of its own about a machine."""
-    return {}
-
-
-def programs(plan: Plan, cell: TuningCell) -> list[str]:
-    """Return Hadoop: the job itself is part of the image."""
-    return ["Hadoop"]

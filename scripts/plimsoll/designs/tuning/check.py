@@ -2,42 +2,45 @@
 
 from pathlib import Path
 
-from plimsoll import environments
+from plimsoll import design, environments
 from plimsoll.claims import book
-from plimsoll.design import Refer
-from plimsoll.designs.tuning.factors import BASELINE, FACTORS
+from plimsoll.designs.tuning.factors import BASELINE, Factors
 from plimsoll.designs.tuning.strategies import parts
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import sources
 
-NAMED = FACTORS
 
+class Check(design.Check):
+    """Checks of a study of tuning."""
 
-def study(study: dict, source: str, refer: Refer) -> None:
-    """Check the names of strategies, runtimes, metrics and files in a study. PlimsollError for a wrong one."""
-    known = study["strategies"]
-    if "workers" not in known.get(BASELINE, {}):
-        raise PlimsollError(
-            f"{source}: strategies.{BASELINE}.workers: it is missing; the others have as many, unless they say."
-        )
-    for name, experiment in study["experiments"].items():
-        if ("strategy" in experiment) == ("factors" in experiment):
-            raise PlimsollError(f"{source}: experiments.{name}: it needs either `strategy` or `factors`.")
-        refer(f"experiments.{name}.strategy", experiment.get("strategy", []), list(known))
-        refer(f"experiments.{name}.factors", experiment.get("factors", []), [name for name in known if name != BASELINE])
-        refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
-        for runtime in experiment["runtime"]:
-            environment = environments.find(runtime)
-            if not environment.services or environment.own_kernels or environment.nested:
-                raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} cannot keep the nodes of a cluster up.")
-    for name, table in study.get("tables", {}).items():
-        refer(f"tables.{name}.metrics", table["metrics"], list(study["metrics"]))
-    sources.check(study, source, Path(__file__).with_name("charts"), refer)
+    NAMED = Factors.FACTORS
 
+    def study(self, study: dict, source: str, refer: design.Refer) -> None:
+        """Check the names of strategies, runtimes, metrics and files in a study. PlimsollError for a wrong one."""
+        known = study["strategies"]
+        if "workers" not in known.get(BASELINE, {}):
+            raise PlimsollError(
+                f"{source}: strategies.{BASELINE}.workers: it is missing; the others have as many, unless they say."
+            )
+        for name, experiment in study["experiments"].items():
+            if ("strategy" in experiment) == ("factors" in experiment):
+                raise PlimsollError(f"{source}: experiments.{name}: it needs either `strategy` or `factors`.")
+            refer(f"experiments.{name}.strategy", experiment.get("strategy", []), list(known))
+            refer(f"experiments.{name}.factors", experiment.get("factors", []), [name for name in known if name != BASELINE])
+            refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
+            for runtime in experiment["runtime"]:
+                environment = environments.find(runtime)
+                if not environment.services or environment.own_kernels or environment.nested:
+                    raise PlimsollError(
+                        f"{source}: experiments.{name}.runtime: {runtime} cannot keep the nodes of a cluster up."
+                    )
+        for name, table in study.get("tables", {}).items():
+            refer(f"tables.{name}.metrics", table["metrics"], list(study["metrics"]))
+        sources.check(study, source, Path(__file__).with_name("charts"), refer)
 
-def claim(study: dict, claim: dict, refer: Refer) -> None:
-    """Check the strategies, alone or combined, and the runtimes that a claim names. PlimsollError for an unknown one."""
-    for side, levels in book.levels_of(claim):
-        named = [part for strategy in levels.get("strategy", []) for part in parts(strategy)]
-        refer(f"{side}.strategy", named, list(study["strategies"]))
-        refer(f"{side}.runtime", levels.get("runtime", []), sorted(environments.known()))
+    def claim(self, study: dict, claim: dict, refer: design.Refer) -> None:
+        """Check the strategies, alone or combined, and the runtimes that a claim names. PlimsollError for an unknown one."""
+        for side, levels in book.levels_of(claim):
+            named = [part for strategy in levels.get("strategy", []) for part in parts(strategy)]
+            refer(f"{side}.strategy", named, list(study["strategies"]))
+            refer(f"{side}.runtime", levels.get("runtime", []), sorted(environments.known()))

@@ -2,24 +2,14 @@
 
 from typing import NotRequired, TypedDict
 
-from plimsoll import interchange
+from plimsoll import design, interchange
 
-FACTORS = ("runtime", "strategy")
-PATTERN = r"[a-z-]+/[a-z0-9_]+(?:\+[a-z0-9_]+)*"
 # Joins the names of strategies that are set together.
 AND = "+"
 # Name of the cell without a strategy: Hadoop's defaults.
 BASELINE = "baseline"
 # The smaller of the two sizes of data. A run measures it first.
 SMALL = "small"
-SIZES = ("workers",)
-OF_OBSERVATION: tuple[str, ...] = ()
-OF_RUN = ("jobs", "lost_workers")
-OBSERVES_ENVIRONMENTS = False
-STAGES = False
-USUAL_HOURS = None
-OF_NOISE = ("runtime",)
-OF_LEVELS: tuple[str, ...] = ()
 
 
 class TuningCell(interchange.Cell):
@@ -81,5 +71,12 @@ class TuningRecord(interchange.Record):
     bits: NotRequired[dict[str, str]]  # sha256 of each of our programs
 
 
-# Types of the design's plans and records.
-CELL, PLAN, RECORD = TuningCell, TuningPlan, TuningRecord
+class Factors(design.Factors):
+    """Keys and columns of a study of tuning."""
+
+    FACTORS = ("runtime", "strategy")
+    PATTERN = r"[a-z-]+/[a-z0-9_]+(?:\+[a-z0-9_]+)*"
+    CELL, PLAN, RECORD = TuningCell, TuningPlan, TuningRecord
+    SIZES = ("workers",)
+    OF_RUN = ("jobs", "lost_workers")
+    OF_NOISE = ("runtime",)

@@ -1,10 +1,9 @@
 """Makes observations from a record of a study of tuning: one per metric, from the run's job on data of one size."""
 
 import math
-from pathlib import Path
 
+from plimsoll import design
 from plimsoll.designs.tuning.factors import TuningRecord
-from plimsoll.interchange import Plan
 
 
 def values(job: dict) -> dict[str, float]:
@@ -28,30 +27,28 @@ def values(job: dict) -> dict[str, float]:
     }
 
 
-def observations(study: dict, row: dict, record: TuningRecord) -> list[dict]:
-    """Return rows with the factors, one for each metric whose size of data the run measured."""
-    of_size = {job["size"]: values(job) for job in record["jobs"]}
-    rows = []
-    for name, metric in study["metrics"].items():
-        size, _, source = metric["source"].partition(".")
-        if size in of_size:
-            described = {key: metric[key] for key in ("label", "unit", "better")}
-            value = of_size[size][source] * metric.get("factor", 1)
-            rows.append({**row, "metric": name, **described, "value": value, "censored": False})
-    return rows
+class Readings(design.Readings):
+    """Observations of a study of tuning."""
 
+    def observations(self, study: dict, row: dict, record: TuningRecord) -> list[dict]:
+        """Return rows with the factors, one for each metric whose size of data the run measured."""
+        of_size = {job["size"]: values(job) for job in record["jobs"]}
+        rows = []
+        for name, metric in study["metrics"].items():
+            size, _, source = metric["source"].partition(".")
+            if size in of_size:
+                described = {key: metric[key] for key in ("label", "unit", "better")}
+                value = of_size[size][source] * metric.get("factor", 1)
+                rows.append({**row, "metric": name, **described, "value": value, "censored": False})
+        return rows
 
-def of_run(record: TuningRecord) -> dict:
-    """Return the number of jobs that ended well, and the workers that were lost."""
-    told = {"jobs": len(record["jobs"])} if "jobs" in record else {}
-    return {**told, "lost_workers": " ".join(record["lost"])} if record.get("lost") else told
+    def of_run(self, record: TuningRecord) -> dict:
+        """Return the number of jobs that ended well, and the workers that were lost."""
+        told = {"jobs": len(record["jobs"])} if "jobs" in record else {}
+        return {**told, "lost_workers": " ".join(record["lost"])} if record.get("lost") else told
 
+    def tests(self, study: dict, observations):
+        """Return one row per metric, runtime and strategy (`statistics.changes`). The paper makes no tests."""
+        from plimsoll.designs.tuning import statistics
 
-def measuring(observations):
-    """Return all observations: this design has no instruments."""
-    return observations
-
-
-def gather(study: dict, plan: Plan, name: str, folder: Path, runs: list[tuple[str, int]]) -> dict:
-    """Return nothing: figures need only the observations."""
-    return {}
+        return statistics.changes(observations)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from plimsoll import design
 from plimsoll.designs.tuning import words
 from plimsoll.designs.tuning.factors import TuningRecord
 from plimsoll.interchange import Plan
@@ -11,25 +12,30 @@ from plimsoll.measuring import planned, record, status
 from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
-TEMPLATE = "tuning/report.html.j2"
-short, level, row, GLOSSARY = words.cell, words.level, words.row, words.GLOSSARY
 
+class Report(design.Report):
+    """Page of a study of tuning."""
 
-def content(
-    sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
-) -> dict:
-    """Return this design's variables of the page's template."""
-    image = planned.image(sources.image)
-    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
-    return {
-        "programs": image["files"],
-        "versions": image["versions"],
-        "node_megabytes": next((cell["parameters"]["node_megabytes"] for cell in measurable), None),
-        "cluster_hosts": plan.get("cluster_hosts", []),
-        "data": data(sources.plan.parent, runs),
-        "tables": tables(sources.tables, study),
-        "statistics": readable(tests).to_dict("records"),
-    }
+    TEMPLATE = "tuning/report.html.j2"
+    GLOSSARY = words.GLOSSARY
+    cell_label = staticmethod(words.cell)
+    level = staticmethod(words.level)
+
+    def content(
+        self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+    ) -> dict:
+        """Return this design's variables of the page's template."""
+        image = planned.image(sources.image)
+        measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
+        return {
+            "programs": image["files"],
+            "versions": image["versions"],
+            "node_megabytes": next((cell["parameters"]["node_megabytes"] for cell in measurable), None),
+            "cluster_hosts": plan.get("cluster_hosts", []),
+            "data": data(sources.plan.parent, runs),
+            "tables": tables(sources.tables, study),
+            "statistics": readable(tests).to_dict("records"),
+        }
 
 
 def data(folder: Path, runs: pd.DataFrame) -> list[dict]:

@@ -3,6 +3,7 @@
 Planning needs only the list of kinds, so each function imports what makes its table.
 """
 
+from plimsoll import design
 from plimsoll.analysis.tables import Asked, Kind
 
 
@@ -41,10 +42,13 @@ def effects(asked: Asked):
     return run_tables.effects(asked)
 
 
-KINDS = {
-    "settings": Kind(settings, frozenset()),
-    "printed": Kind(printed, frozenset()),
-    "environment": Kind(environment, frozenset({"image", "host"})),
-    "acted": Kind(acted, frozenset({"runs"})),
-    "effects": Kind(effects, frozenset({"runs"})),
-}
+class Tables(design.Tables):
+    """Kinds of tables of a study of tuning."""
+
+    KINDS = {
+        "settings": Kind(settings, frozenset()),
+        "printed": Kind(printed, frozenset()),
+        "environment": Kind(environment, frozenset({"image", "host"})),
+        "acted": Kind(acted, frozenset({"runs"})),
+        "effects": Kind(effects, frozenset({"runs"})),
+    }

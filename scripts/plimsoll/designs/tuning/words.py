@@ -32,8 +32,3 @@ def cell(path: str, metric: dict) -> str:
     """Return a cell for people: where it runs, and what is set."""
     runtime, strategy = path.split("/")
     return f"{level('runtime', runtime)}, {level('strategy', strategy)}"
-
-
-def row(levels: dict[str, str], path: str | None) -> str:
-    """Return a row of the study's answer for people: its levels."""
-    return ", ".join(level(factor, name) for factor, name in levels.items())

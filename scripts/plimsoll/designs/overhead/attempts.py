@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from plimsoll import environments, workloads
+from plimsoll import design, environments, workloads
 from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
 from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, output
@@ -30,9 +30,6 @@ from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
-# A run on the disk has limited memory, so a process that the kernel kills may have exceeded the run's own limit.
-LIMITS_MEMORY = True
-LAUNCHES = False
 # Folder in every node where benchmarks of the disk write.
 TEMPORARY = "/var/tmp"
 # Room for a file system as a multiple of its files.
@@ -43,33 +40,38 @@ AROUND = 20.0
 ASKED = limits.ASKED + "; grep MemAvailable /proc/meminfo 2>/dev/null; true"
 
 
-def others(cell: OverheadCell) -> list:
-    """Return the second host, if that is another machine."""
-    return second_host.away(cell["parameters"].get("second_host"))
+class Attempts(design.Attempts):
+    """Attempts at runs of a study of overhead."""
 
+    # A run on the disk has limited memory, so a process that the kernel kills may have exceeded the run's own limit.
+    LIMITS_MEMORY = True
 
-def attempt(attempt: Attempt) -> dict:
-    """Start the node, measure, remove the node, and judge. Return the attempt's part of the record."""
-    run = _Run(attempt)
-    begun = time.monotonic()
-    try:
-        measured = run.measure()
-    except InvalidOutput as problem:
-        return {"status": status.INVALID, "reason": str(problem)}
-    except Unavailable as problem:
-        return {"status": status.FAILED, "reason": str(problem)}
-    finally:
-        attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
-    apart = all_counted(run.services)
-    during = attempt.beside(run.spans, apart=apart)
-    attempt.notes["noise"]["during"] = during
-    measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
-    if problem := judge.too_few(measured["iterations"]):
-        return {**measured, "status": status.INVALID, "reason": problem}
-    if during["disturbed"]:
-        return {**measured, **noise.disturbed(during)}
-    return {**measured, "status": status.VALID, "reason": None}
+    def others(self, cell: OverheadCell) -> list:
+        """Return the second host, if that is another machine."""
+        return second_host.away(cell["parameters"].get("second_host"))
+
+    def attempt(self, attempt: Attempt) -> dict:
+        """Start the node, measure, remove the node, and judge. Return the attempt's part of the record."""
+        run = _Run(attempt)
+        begun = time.monotonic()
+        try:
+            measured = run.measure()
+        except InvalidOutput as problem:
+            return {"status": status.INVALID, "reason": str(problem)}
+        except Unavailable as problem:
+            return {"status": status.FAILED, "reason": str(problem)}
+        finally:
+            attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+            attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
+        apart = all_counted(run.services)
+        during = attempt.beside(run.spans, apart=apart)
+        attempt.notes["noise"]["during"] = during
+        measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
+        if problem := judge.too_few(measured["iterations"]):
+            return {**measured, "status": status.INVALID, "reason": problem}
+        if during["disturbed"]:
+            return {**measured, **noise.disturbed(during)}
+        return {**measured, "status": status.VALID, "reason": None}
 
 
 class _Run:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import environments, instruments, workloads
+from plimsoll import design, environments, instruments, workloads
 from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
@@ -22,10 +22,6 @@ from plimsoll.mpi.job import Job
 from plimsoll.workloads import kernels, printed
 from plimsoll.workloads.base import Application, InvalidOutput
 
-# The containers of this design have no memory limits.
-LIMITS_MEMORY = False
-# All sections of a deployment are measured in one launch.
-LAUNCHES = True
 # Objects that may differ between ranks although the benchmark's bits are the same: the kernel's own page (vDSO), and plug-ins.
 # Open MPI opens other plug-ins where it finds other devices.
 NOT_COMPARED = (
@@ -46,9 +42,48 @@ REMARKS = ("INFO:", "WARNING:")
 LONGEST = 200
 
 
-def others(cell) -> list:
-    """Return an empty list: a run needs nothing besides its runtime."""
-    return []
+class Attempts(design.Attempts):
+    """Attempts at runs of a splitting study."""
+
+    def launch(self, attempt: Attempt) -> dict[str, dict]:
+        """Start the containers, run the sections one after another, remove the containers, and judge each section.
+
+        Return each section's part of the record, by cell. Each section is a separate mpirun with processes of its own. If
+        sections shared processes, what one leaves in memory or in Open MPI would change the values of the next
+        (docs/architecture.md).
+
+        The launch ends after a section that failed or left processes, because these may still run in the containers. Cells
+        whose sections were not reached are left out.
+        """
+        first = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, attempt.cell, attempt.image)
+        environment = environments.find(attempt.cell["runtime"])
+        seconds, begun = attempt.notes["seconds"], time.monotonic()
+        try:
+            nodes = environment.start(first.specs)
+        except Unavailable as problem:
+            reason = f"the containers could not be started: {problem}"
+            return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
+        root = processes.root(nodes[0].groups)
+        attempt.watch.room.watch({disk.CONTAINERS: root} if root else {})
+        seconds["deploy"] = round(time.monotonic() - begun, 4)
+        ended: dict[str, Ended | str] = {}
+        try:
+            for cell in attempt.cells:
+                ended[cell["path"]] = one = _section(attempt, cell, environment, nodes)
+                if isinstance(one, str) or not one.well:
+                    break
+        finally:
+            seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
+            if attempt.watch.room.refused and environment.services:
+                with contextlib.suppress(Unavailable):
+                    attempt.watch.room.moved({disk.CONTAINERS: environment.storage()})
+            if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
+                # Ranks on this host outlive a killed launcher, and leftover processes outlive their program. Both would disturb
+                # the next attempt.
+                lock.kill_run(attempt.identity)
+                segments.remove_unused()
+        cells = {cell["path"]: cell for cell in attempt.cells}
+        return {path: _found(attempt, one, cells[path], nodes) for path, one in ended.items()}
 
 
 class Ended(NamedTuple):
@@ -71,46 +106,6 @@ class Ended(NamedTuple):
     def well(self) -> bool:
         """Whether the section exited with 0 and left no process running."""
         return self.code == 0 and not self.left
-
-
-def launch(attempt: Attempt) -> dict[str, dict]:
-    """Start the containers, run the sections one after another, remove the containers, and judge each section.
-
-    Return each section's part of the record, by cell. Each section is a separate mpirun with processes of its own. If sections
-    shared processes, what one leaves in memory or in Open MPI would change the values of the next (docs/architecture.md).
-
-    The launch ends after a section that failed or left processes, because these may still run in the containers. Cells whose
-    sections were not reached are left out.
-    """
-    first = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, attempt.cell, attempt.image)
-    environment = environments.find(attempt.cell["runtime"])
-    seconds, begun = attempt.notes["seconds"], time.monotonic()
-    try:
-        nodes = environment.start(first.specs)
-    except Unavailable as problem:
-        reason = f"the containers could not be started: {problem}"
-        return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
-    root = processes.root(nodes[0].groups)
-    attempt.watch.room.watch({disk.CONTAINERS: root} if root else {})
-    seconds["deploy"] = round(time.monotonic() - begun, 4)
-    ended: dict[str, Ended | str] = {}
-    try:
-        for cell in attempt.cells:
-            ended[cell["path"]] = one = _section(attempt, cell, environment, nodes)
-            if isinstance(one, str) or not one.well:
-                break
-    finally:
-        seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
-        if attempt.watch.room.refused and environment.services:
-            with contextlib.suppress(Unavailable):
-                attempt.watch.room.moved({disk.CONTAINERS: environment.storage()})
-        if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
-            # Ranks on this host outlive a killed launcher, and leftover processes outlive their program. Both would disturb
-            # the next attempt.
-            lock.kill_run(attempt.identity)
-            segments.remove_unused()
-    cells = {cell["path"]: cell for cell in attempt.cells}
-    return {path: _found(attempt, one, cells[path], nodes) for path, one in ended.items()}
 
 
 def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, nodes: Sequence[Node]) -> Ended | str:

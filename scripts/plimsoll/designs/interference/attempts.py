@@ -13,7 +13,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from plimsoll import environments, workloads
+from plimsoll import design, environments, workloads
 from plimsoll.designs.interference import company, judge, placement
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.environments.base import Environment, Node, Place
@@ -28,9 +28,6 @@ from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import SUPPLIED, InvalidOutput
 
-# Containers have memory limits: a program that the kernel kills may have exceeded its container's limit.
-LIMITS_MEMORY = True
-LAUNCHES = False
 # Seconds from starting a loop to its first iteration: the loop must be inside its container by then.
 START = 0.4
 # Processor times are read this long before the first iteration (s). What the loops' start uses after that is counted as
@@ -43,27 +40,28 @@ LOOK = 0.05
 ANSWER_SECONDS = 20.0
 
 
-def others(cell) -> list:
-    """Return an empty list: a run needs nothing besides its runtime."""
-    return []
+class Attempts(design.Attempts):
+    """Attempts at runs of an interference study."""
 
+    # Containers have memory limits: a program that the kernel kills may have exceeded its container's limit.
+    LIMITS_MEMORY = True
 
-def attempt(attempt: Attempt) -> dict:
-    """Make one attempt at a run, and return its part of the record: `status`, `reason` and what was measured.
+    def attempt(self, attempt: Attempt) -> dict:
+        """Make one attempt at a run, and return its part of the record: `status`, `reason` and what was measured.
 
-    The status is `valid`, `disturbed` by neighbours, `invalid` (wrong output, or too few iterations that count), or
-    `failed` (something was unavailable). Raise Outage if the containers' disk is too full, or if a container that was
-    started is gone.
-    """
-    environment = environments.find(attempt.cell["runtime"])
-    try:
-        storage = _room_on_disk(attempt.cell, environment)
-        attempt.watch.room.watch({disk.CONTAINERS: storage})
-        return _Run(attempt, environment, storage).measure()
-    except InvalidOutput as problem:
-        return {"status": status.INVALID, "reason": str(problem)}
-    except Unavailable as problem:
-        return {"status": status.FAILED, "reason": str(problem)}
+        The status is `valid`, `disturbed` by neighbours, `invalid` (wrong output, or too few iterations that count), or
+        `failed` (something was unavailable). Raise Outage if the containers' disk is too full, or if a container that was
+        started is gone.
+        """
+        environment = environments.find(attempt.cell["runtime"])
+        try:
+            storage = _room_on_disk(attempt.cell, environment)
+            attempt.watch.room.watch({disk.CONTAINERS: storage})
+            return _Run(attempt, environment, storage).measure()
+        except InvalidOutput as problem:
+            return {"status": status.INVALID, "reason": str(problem)}
+        except Unavailable as problem:
+            return {"status": status.FAILED, "reason": str(problem)}
 
 
 def _room_on_disk(cell: InterferenceCell, environment: Environment) -> Path:

@@ -8,7 +8,7 @@ import contextlib
 import os
 import time
 
-from plimsoll import environments
+from plimsoll import design, environments
 from plimsoll.designs.tuning import judge
 from plimsoll.designs.tuning.factors import TuningCell
 from plimsoll.environments import docker_elsewhere
@@ -25,8 +25,6 @@ from plimsoll.services.hadoop.cluster import Cluster
 from plimsoll.services.kept import Services
 from plimsoll.workloads.base import InvalidOutput
 
-LIMITS_MEMORY = False
-LAUNCHES = False
 # Disk space that HDFS, the tasks and the output need besides the data, as a multiple of the data.
 TIMES_THE_DATA = 8
 
@@ -34,32 +32,34 @@ TIMES_THE_DATA = 8
 CLOCKS = 1.0
 
 
-def others(cell: TuningCell) -> list:
-    """Return the other machines that run nodes of the cluster."""
-    return [Away(host["name"]) for host in cell["parameters"].get("hosts", [])]
+class Attempts(design.Attempts):
+    """Attempts at runs of a study of tuning."""
 
+    def others(self, cell: TuningCell) -> list:
+        """Return the other machines that run nodes of the cluster."""
+        return [Away(host["name"]) for host in cell["parameters"].get("hosts", [])]
 
-def attempt(attempt: Attempt) -> dict:
-    """Start the cluster, run the jobs, remove the cluster, and judge. Return the attempt's part of the record."""
-    run = _Run(attempt)
-    begun = time.monotonic()
-    try:
-        run.measure()
-    except InvalidOutput as problem:
-        return {**run.found(), "status": status.INVALID, "reason": str(problem)}
-    except Unavailable as problem:
-        return {**run.found(), "status": status.FAILED, "reason": str(problem)}
-    finally:
-        attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-        attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
-    during = attempt.beside(run.spans, apart=run.services.counted)
-    attempt.notes["noise"]["during"] = during
-    found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
-    if problem := judge.problem(run.jobs, run.lost):
-        return {**found, "status": status.INVALID, "reason": problem}
-    if during["disturbed"]:
-        return {**found, **noise.disturbed(during)}
-    return {**found, "status": status.VALID, "reason": None}
+    def attempt(self, attempt: Attempt) -> dict:
+        """Start the cluster, run the jobs, remove the cluster, and judge. Return the attempt's part of the record."""
+        run = _Run(attempt)
+        begun = time.monotonic()
+        try:
+            run.measure()
+        except InvalidOutput as problem:
+            return {**run.found(), "status": status.INVALID, "reason": str(problem)}
+        except Unavailable as problem:
+            return {**run.found(), "status": status.FAILED, "reason": str(problem)}
+        finally:
+            attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+            attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
+        during = attempt.beside(run.spans, apart=run.services.counted)
+        attempt.notes["noise"]["during"] = during
+        found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
+        if problem := judge.problem(run.jobs, run.lost):
+            return {**found, "status": status.INVALID, "reason": problem}
+        if during["disturbed"]:
+            return {**found, **noise.disturbed(during)}
+        return {**found, "status": status.VALID, "reason": None}
 
 
 class _Run:
