@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.analysis import collect
+from plimsoll.analysis import collect, observation
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.figures.data import FigureData
@@ -17,8 +17,6 @@ from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
 
-# Keys of a metric that charts receive.
-DESCRIBED = ("label", "unit", "better")
 # Keys of a figure that its chart receives.
 OPTIONS = ("bars", "steps")
 # The beginning of Python's message about an error of the operating system.
@@ -69,7 +67,7 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
         design=plan["design"],
         chart=figure["chart"],
         factors=plan["factors"],
-        metrics={metric: {key: study["metrics"][metric][key] for key in DESCRIBED} for metric in metrics},
+        metrics={metric: {key: study["metrics"][metric][key] for key in observation.DESCRIBED} for metric in metrics},
         repetitions=_planned(plan, cells),
         profile=plan["profile"],
         cells=[{key: cell[key] for key in (*of_cell, "repetitions")} for cell in cells if cell["reason"] is None],

@@ -1,6 +1,7 @@
 """Turn the records of an interference study into observations: one metric of one iteration that counts."""
 
 from plimsoll import design
+from plimsoll.analysis import observation
 from plimsoll.designs.interference.factors import InterferenceRecord
 
 
@@ -35,9 +36,7 @@ class Readings(design.Readings):
                 values = {**iteration["values"], "processors_used": whole["cpu_seconds"] / wall}
                 for name, metric in study["metrics"].items():
                     if metric["benchmark"] == benchmark:
-                        described = {key: metric[key] for key in ("label", "unit", "better")}
-                        value = values[metric["source"]] * metric.get("factor", 1)
-                        rows.append({**whole, "metric": name, **described, "value": value, "censored": False})
+                        rows.append(observation.row(whole, name, metric, values[metric["source"]]))
         return rows
 
     def of_run(self, record: InterferenceRecord) -> dict:

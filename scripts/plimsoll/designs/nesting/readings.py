@@ -1,6 +1,7 @@
 """Turn records of a study of nesting into observations: one for each metric that a run has a value of."""
 
 from plimsoll import design
+from plimsoll.analysis import observation
 from plimsoll.designs.nesting.factors import NestingRecord
 
 
@@ -9,14 +10,11 @@ class Readings(design.Readings):
 
     def observations(self, study: dict, row: dict, record: NestingRecord) -> list[dict]:
         """Return one row, with the factors in `row`, for each metric of the cell's task that the record has a value of."""
-        rows = []
-        for name, metric in study["metrics"].items():
-            if record["cell"]["task"] in metric["task"] and metric["source"] in record["values"]:
-                described = {key: metric[key] for key in ("label", "unit", "better")}
-                rows.append(
-                    {**row, "metric": name, **described, "value": record["values"][metric["source"]], "censored": False}
-                )
-        return rows
+        return [
+            observation.row(row, name, metric, record["values"][metric["source"]])
+            for name, metric in study["metrics"].items()
+            if record["cell"]["task"] in metric["task"] and metric["source"] in record["values"]
+        ]
 
     def of_run(self, record: NestingRecord) -> dict:
         """Return a run's column in the table of runs: how far `apart` its instances began (s).

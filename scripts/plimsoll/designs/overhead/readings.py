@@ -3,6 +3,7 @@
 from statistics import mean
 
 from plimsoll import design
+from plimsoll.analysis import observation
 from plimsoll.designs.overhead.factors import OverheadRecord
 
 # Seconds in an hour: besides what the benchmark prints, a run gives the number of iterations in an hour (1/h).
@@ -28,9 +29,7 @@ class Readings(design.Readings):
                 values["in_an_hour"] = HOUR / mean(one["end"] - one["begin"] for one in counted)
             for name, metric in study["metrics"].items():
                 if metric["benchmark"] == record["cell"]["benchmark"] and metric["source"] in values:
-                    described = {key: metric[key] for key in ("label", "unit", "better")}
-                    value = values[metric["source"]] * metric.get("factor", 1)
-                    rows.append({**whole, "metric": name, **described, "value": value, "censored": False})
+                    rows.append(observation.row(whole, name, metric, values[metric["source"]]))
         return rows
 
     def of_run(self, record: OverheadRecord) -> dict:

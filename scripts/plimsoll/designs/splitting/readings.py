@@ -1,6 +1,7 @@
 """Makes observations from a record of a splitting study."""
 
 from plimsoll import design
+from plimsoll.analysis import observation
 from plimsoll.designs.splitting.factors import SplittingRecord
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import status
@@ -19,11 +20,8 @@ class Readings(design.Readings):
             if metric["instrument"] not in (Instrument.name, row["instrument"]):
                 continue
             if all(source in record["values"] for source in metric["source"]):
-                described = {key: metric[key] for key in ("label", "unit", "better")}
                 value = sum(record["values"][source] for source in metric["source"])
-                censored = record["status"] == status.CENSORED
-                measured = {"metric": name, **described, "value": value, "censored": censored}
-                rows.append({**row, **measured})
+                rows.append(observation.row(row, name, metric, value, record["status"] == status.CENSORED))
         return rows
 
     def of_run(self, record: SplittingRecord) -> dict:

@@ -3,6 +3,7 @@
 import math
 
 from plimsoll import design
+from plimsoll.analysis import observation
 from plimsoll.designs.tuning.factors import TuningRecord
 
 
@@ -37,9 +38,7 @@ class Readings(design.Readings):
         for name, metric in study["metrics"].items():
             size, _, source = metric["source"].partition(".")
             if size in of_size:
-                described = {key: metric[key] for key in ("label", "unit", "better")}
-                value = of_size[size][source] * metric.get("factor", 1)
-                rows.append({**row, "metric": name, **described, "value": value, "censored": False})
+                rows.append(observation.row(row, name, metric, of_size[size][source]))
         return rows
 
     def of_run(self, record: TuningRecord) -> dict:
