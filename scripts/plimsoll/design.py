@@ -139,19 +139,19 @@ class Attempts:
         """
         return []
 
-    def attempt(self, given: Any) -> dict:
-        """Make one attempt at a run (`given` is a plimsoll.measuring.attempt.Attempt).
+    def attempt(self, attempt: Any) -> dict:
+        """Make one attempt at a run. `attempt` is what that takes (plimsoll.measuring.attempt.Attempt).
 
         Return the attempt's part of the record: `status`, `reason`, and what was measured.
         """
         raise NotImplementedError("A design has `attempt`, or `launch` if several cells share a launch.")
 
-    def launch(self, given: Any) -> dict[str, dict]:
+    def launch(self, attempt: Any) -> dict[str, dict]:
         """Make one attempt at all runs of a launch. Return each run's part of the record, by cell.
 
         Cells that the launch did not reach are left out. Default: a launch has one cell, and is an `attempt`.
         """
-        return {given.cell["path"]: self.attempt(given)}
+        return {attempt.cell["path"]: self.attempt(attempt)}
 
 
 class Readings(ABC):
@@ -161,7 +161,7 @@ class Readings(ABC):
     def observations(self, study: dict, row: dict, record: Record) -> list[dict]:
         """Return the observations of a record that counts, one row each.
 
-        `row` holds the columns that all of them share. A row is made by `analysis.observation.of`.
+        `row` holds the columns that all of them share. A row is made by `analysis.observation.row`.
         """
 
     def of_run(self, record: Record) -> dict:
