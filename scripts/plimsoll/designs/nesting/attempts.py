@@ -1,19 +1,17 @@
 """Make one attempt at a run: a program in several instances, the creation of instances, or a network."""
 
-import time
 from pathlib import Path
 
-from plimsoll import design, environments, paths
+from plimsoll import environments, paths
 from plimsoll.designs.nesting import cpu, creation, network, privileges
 from plimsoll.designs.nesting.factors import CPU, NETWORK, NestingCell, parents, total
+from plimsoll.designs.nesting.task import Task
 from plimsoll.environments.networks import second_host
-from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.interchange import ABSENT
-from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
+from plimsoll.services.attempts import ServiceAttempts
 from plimsoll.services.kept import Services
-from plimsoll.workloads.base import InvalidOutput
 
 # Bytes in an engine's storage: of a parent (its own engine's copy of the child's image), and of a container.
 PARENT_BYTES, CONTAINER_BYTES = 400 * 2**20, 2**20
@@ -21,7 +19,7 @@ PARENT_BYTES, CONTAINER_BYTES = 400 * 2**20, 2**20
 TASKS = {CPU: cpu.Task, NETWORK: network.Task}
 
 
-class Attempts(design.Attempts):
+class Attempts(ServiceAttempts):
     """Attempts at runs of a study of nesting."""
 
     def others(self, cell: NestingCell) -> list:
@@ -29,37 +27,20 @@ class Attempts(design.Attempts):
         server = [environments.find(cell["server"])] if cell["server"] != ABSENT else []
         return [*server, *second_host.away(cell["parameters"].get("second_host"))]
 
-    def attempt(self, attempt: Attempt) -> dict:
-        """Make one attempt at a run, and return its part of the record: `status`, `reason` and what was measured.
+    def start(self, attempt: Attempt) -> Task:
+        """Return the task of an attempt. Unavailable if its containers cannot be had."""
+        environment = environments.find(attempt.cell["runtime"])
+        services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
+        return TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
 
-        The status is `valid`, `disturbed` by neighbours, `invalid` (wrong output), or `failed` (something was unavailable).
+    def measure(self, run: Task) -> dict:
+        """Return what a task measures, and the privileges that its parents and children had.
+
         Raise Outage if a disk is too full, or if a container that was started is gone.
         """
-        environment = environments.find(attempt.cell["runtime"])
-        begun = time.monotonic()
-        try:
-            services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
-            task = TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
-        except Unavailable as problem:
-            return {"status": status.FAILED, "reason": str(problem)}
-        try:
-            refuse_full(attempt.cell)
-            attempt.watch.room.watch({f"{disk.CONTAINERS} in {folder}": folder for folder in written(attempt.cell)})
-            measured = task.measure()
-            measured |= privileges.read(attempt.folder, attempt.cell)
-        except InvalidOutput as problem:
-            return {"status": status.INVALID, "reason": str(problem)}
-        except Unavailable as problem:
-            return {"status": status.FAILED, "reason": str(problem)}
-        finally:
-            attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-            attempt.notes["seconds"]["remove"] = lock.take_down(task.take_down, environments.known().values())
-        during = attempt.beside(task.spans, apart=task.counted)
-        attempt.notes["noise"]["during"] = during
-        measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
-        if during["disturbed"]:
-            return {**measured, **noise.disturbed(during)}
-        return {**measured, "status": status.VALID, "reason": None}
+        refuse_full(run.cell)
+        run.attempt.watch.room.watch({f"{disk.CONTAINERS} in {folder}": folder for folder in written(run.cell)})
+        return {**run.measure(), **privileges.read(run.attempt.folder, run.cell)}
 
 
 def refuse_full(cell: NestingCell) -> None:

@@ -7,16 +7,18 @@ from plimsoll.environments.base import Environment, Spec
 from plimsoll.host import shared
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
+from plimsoll.services.attempts import Run
 from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import find
 from plimsoll.workloads.sysbench import Sysbench
 
 
-class Task:
+class Task(Run):
     """A task in progress.
 
     `services` manages the task's containers; it is None for a runtime without services. `spans` are pairs of snapshots
-    of the machine, taken before and after what is measured.
+    of the machine, taken before and after what is measured. What a task measures has `values`, from which metrics are
+    made, and may have `apart` and `each`.
     """
 
     def __init__(self, attempt: Attempt, environment: Environment, services: Services | None):
@@ -24,14 +26,6 @@ class Task:
         self.cell: NestingCell = attempt.cell
         self.sysbench = find(Sysbench.name, Sysbench)
         self.spans: noise.Spans = []
-
-    def measure(self) -> dict:
-        """Measure, and return the task's part of the record.
-
-        It has `values`, from which metrics are made, and may have `apart` and `each`. Raise InvalidOutput if what was
-        measured does not count, and Unavailable if it could not be measured.
-        """
-        raise NotImplementedError
 
     @property
     def counted(self) -> bool:

@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from plimsoll import design, environments, workloads
+from plimsoll import environments, workloads
 from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
 from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, output
@@ -22,10 +22,11 @@ from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, cpulist, disk, shared, topology
 from plimsoll.interchange import ABSENT
-from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.services import counted, daemon, iterations, limits
+from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput, Microservice
@@ -40,7 +41,7 @@ AROUND = 20.0
 ASKED = limits.ASKED + "; grep MemAvailable /proc/meminfo 2>/dev/null; true"
 
 
-class Attempts(design.Attempts):
+class Attempts(ServiceAttempts):
     """Attempts at runs of a study of overhead."""
 
     # A run on the disk has limited memory, so a process that the kernel kills may have exceeded the run's own limit.
@@ -50,31 +51,12 @@ class Attempts(design.Attempts):
         """Return the second host, if that is another machine."""
         return second_host.away(cell["parameters"].get("second_host"))
 
-    def attempt(self, attempt: Attempt) -> dict:
-        """Start the node, measure, remove the node, and judge. Return the attempt's part of the record."""
-        run = _Run(attempt)
-        begun = time.monotonic()
-        try:
-            measured = run.measure()
-        except InvalidOutput as problem:
-            return {"status": status.INVALID, "reason": str(problem)}
-        except Unavailable as problem:
-            return {"status": status.FAILED, "reason": str(problem)}
-        finally:
-            attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-            attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
-        apart = all_counted(run.services)
-        during = attempt.beside(run.spans, apart=apart)
-        attempt.notes["noise"]["during"] = during
-        measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
-        if problem := judge.too_few(measured["iterations"]):
-            return {**measured, "status": status.INVALID, "reason": problem}
-        if during["disturbed"]:
-            return {**measured, **noise.disturbed(during)}
-        return {**measured, "status": status.VALID, "reason": None}
+    def start(self, attempt: Attempt) -> "_Run":
+        """Return the run of an attempt: one node, in which a benchmark runs over and over."""
+        return _Run(attempt)
 
 
-class _Run:
+class _Run(Run):
     """An attempt in progress."""
 
     def __init__(self, attempt: Attempt):
@@ -118,6 +100,15 @@ class _Run:
             raise InvalidOutput(f"iteration {len(self.made)} {said}")
         device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
         return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
+
+    @property
+    def counted(self) -> bool:
+        """Whether the processor time of the node is counted."""
+        return all_counted(self.services)
+
+    def problem(self, measured: dict) -> str | None:
+        """Return why a run does not count: an iteration failed, or none counts. None if the run counts."""
+        return judge.too_few(measured["iterations"])
 
     def take_down(self) -> None:
         """Stop the node, and remove what was made for it."""

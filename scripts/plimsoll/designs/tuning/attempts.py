@@ -8,7 +8,7 @@ import contextlib
 import os
 import time
 
-from plimsoll import design, environments
+from plimsoll import environments
 from plimsoll.designs.tuning import judge
 from plimsoll.designs.tuning.factors import TuningCell
 from plimsoll.environments import docker_elsewhere
@@ -17,9 +17,10 @@ from plimsoll.environments.networks.second_host import Away, Reached
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.images import store
-from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.services import counted, daemon
+from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.hadoop import prices
 from plimsoll.services.hadoop.cluster import Cluster
 from plimsoll.services.kept import Services
@@ -32,37 +33,19 @@ TIMES_THE_DATA = 8
 CLOCKS = 1.0
 
 
-class Attempts(design.Attempts):
+class Attempts(ServiceAttempts):
     """Attempts at runs of a study of tuning."""
 
     def others(self, cell: TuningCell) -> list:
         """Return the other machines that run nodes of the cluster."""
         return [Away(host["name"]) for host in cell["parameters"].get("hosts", [])]
 
-    def attempt(self, attempt: Attempt) -> dict:
-        """Start the cluster, run the jobs, remove the cluster, and judge. Return the attempt's part of the record."""
-        run = _Run(attempt)
-        begun = time.monotonic()
-        try:
-            run.measure()
-        except InvalidOutput as problem:
-            return {**run.found(), "status": status.INVALID, "reason": str(problem)}
-        except Unavailable as problem:
-            return {**run.found(), "status": status.FAILED, "reason": str(problem)}
-        finally:
-            attempt.notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
-            attempt.notes["seconds"]["remove"] = lock.take_down(run.take_down, environments.known().values())
-        during = attempt.beside(run.spans, apart=run.services.counted)
-        attempt.notes["noise"]["during"] = during
-        found = {**run.found(), "bits": {path: known["sha256"] for path, known in attempt.image["files"].items()}}
-        if problem := judge.problem(run.jobs, run.lost):
-            return {**found, "status": status.INVALID, "reason": problem}
-        if during["disturbed"]:
-            return {**found, **noise.disturbed(during)}
-        return {**found, "status": status.VALID, "reason": None}
+    def start(self, attempt: Attempt) -> "_Run":
+        """Return the run of an attempt: a cluster of its own, and the jobs in it."""
+        return _Run(attempt)
 
 
-class _Run:
+class _Run(Run):
     """An attempt in progress."""
 
     def __init__(self, attempt: Attempt):
@@ -81,8 +64,8 @@ class _Run:
         self.held = contextlib.ExitStack()
         self.spans: noise.Spans = []
 
-    def measure(self) -> None:
-        """Run the jobs.
+    def measure(self) -> dict:
+        """Run the jobs, and return the record's part about them.
 
         InvalidOutput if their results do not count, Unavailable if they could not be run, Outage if the disk has too little
         room.
@@ -105,6 +88,16 @@ class _Run:
                     raise Unavailable(f"{made.file} is not what was made: delete its folder, and it is made anew")
                 self.jobs.append(self._job(name, made))
             self.spans.append((before, snapshot()))
+        return self.found()
+
+    @property
+    def counted(self) -> bool:
+        """Whether the processor time of all containers is counted."""
+        return self.services.counted
+
+    def problem(self, measured: dict) -> str | None:
+        """Return why a run does not count although its jobs ended well; None if it counts."""
+        return judge.problem(self.jobs, self.lost)
 
     def _settle(self, engine: DockerElsewhere) -> None:
         """Prepare another machine: reserve it for this run, remove leftovers, load the image, and wait until it is idle."""
