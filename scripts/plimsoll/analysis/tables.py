@@ -1,6 +1,7 @@
 """Tables of a study. Its design defines the kinds of tables (`tables.KINDS`) and what each kind is made from."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -73,6 +74,16 @@ def of_runs(study: dict) -> dict[str, dict]:
     """Return the study's tables that are made from runs, by name."""
     kinds = study.design.tables.KINDS
     return {name: table for name, table in study.get("tables", {}).items() if "runs" in kinds[table["kind"]].needs}
+
+
+def reason(reasons: Mapping, key: Hashable, number: float) -> str:
+    """Return why a row of a paper's table has no value of ours; empty if it has one (`number` of its runs is not NaN).
+
+    `reasons` says why cells cannot be measured here (None if they can), by what rows are found by.
+    """
+    if not math.isnan(number):
+        return ""
+    return reasons.get(key, "the configuration leaves it out") or "no run of it counts"
 
 
 def make(asked: Asked):

@@ -9,7 +9,6 @@ from plimsoll import design, environments, workloads
 from plimsoll.designs.nesting.factors import (
     BARE,
     CPU,
-    MACHINE,
     NETWORK,
     NO_CHILDREN,
     ONE,
@@ -28,6 +27,7 @@ from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import ABSENT, SecondHost, Topology
 from plimsoll.measuring import record
+from plimsoll.planning.virtual_machines import MACHINE
 from plimsoll.workloads.netperf import Netperf
 from plimsoll.workloads.sysbench import Sysbench
 

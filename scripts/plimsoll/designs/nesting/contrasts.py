@@ -18,11 +18,9 @@ from plimsoll.designs.nesting.factors import (
     CHILD_NETWORK,
     CORES,
     CREATION,
-    EMULATED_MACHINE,
     ENVIRONMENT,
     EVERY,
     FROM,
-    MACHINE,
     MOST,
     NO_CHILDREN,
     PARENT_NETWORK,
@@ -36,12 +34,10 @@ from plimsoll.designs.nesting.factors import (
 )
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
+from plimsoll.planning import virtual_machines
 
 # The task of a claim that names none, by its metric.
 USUAL = {"creation_time": CREATION}
-# A need of claims about virtual machines, in words; and why emulated ones do not meet it.
-MACHINES = "virtual machines on the host's own processor"
-NO_SPEED = "emulated ones say nothing about speed"
 # A network between two hosts that is no faster than this is the bottleneck, as in the paper (Mbit/s).
 FILLED = 1000
 # Number of children in the paper's claims.
@@ -145,7 +141,7 @@ def most_children(plan: NestingPlan) -> int:
 
 def emulated(cell: NestingCell) -> bool:
     """Return whether a cell has an emulated virtual machine. It says nothing about speed, so no claim is tested on it."""
-    return EMULATED_MACHINE in (cell["runtime"], cell["server"])
+    return virtual_machines.is_of(virtual_machines.EMULATED_MACHINE, cell)
 
 
 def other_end(cell: NestingCell) -> str:
@@ -176,12 +172,7 @@ class Contrasts(design.Contrasts):
     def unmet_needs(self, plan: NestingPlan) -> dict[str, str]:
         """Return what claims may need and is unavailable or not measured on this host, in words, by the name of the need."""
         cores = plan["cores"]
-        reason = no_machines(plan)
-        missing = {}
-        if reason:
-            missing = dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
-        elif plan.get("hypervisor"):
-            missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
+        missing = virtual_machines.unmet_needs(plan)
         if plan["open_vswitch"] != topology.KERNEL:
             missing["kernel_openvswitch"] = "a kernel with Open vSwitch; in user space, as on this host, it is another switch"
         if "second_host" not in plan:
@@ -323,9 +314,3 @@ def _from_the_cores_on(plan: NestingPlan) -> int:
     ]
     levels = {int(cell["instances"]) for cell in there}
     return sum(FROM in words_of(level, levels, plan["cores"]) for level in levels)
-
-
-def no_machines(plan: NestingPlan) -> str | None:
-    """Return why no virtual machine on the host's own processor is measured; None if one is."""
-    reasons = {cell["reason"]: None for cell in plan["cells"].values() if MACHINE in (cell["runtime"], cell["server"])}
-    return None if None in reasons else next(iter(reasons), "the configuration leaves them out")

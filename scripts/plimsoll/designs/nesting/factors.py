@@ -19,8 +19,6 @@ OPEN_VSWITCH, PLAIN = "openvswitch", "plain"
 NETWORKS = ("host", "bridge", OPEN_VSWITCH, PLAIN)
 # The runtime whose trial shows whether Open vSwitch works, and the wires that Open vSwitch and the plain bridge share.
 WIRED = "docker-open-vswitch"
-# Virtual machines on the host's own processor; and on an emulated one, where the host's cannot be used.
-MACHINE, EMULATED_MACHINE = "vm", "vm-emulated"
 ONE, TWO = "one", "two"
 # Where client and server run, which the paper does not say. The key is also the suffix of a metric measured so.
 PLACEMENTS = {

@@ -7,10 +7,11 @@ import pandas as pd
 from plimsoll import design
 from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import words
-from plimsoll.designs.nesting.factors import CPU, EMULATED_MACHINE, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
+from plimsoll.designs.nesting.factors import CPU, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import planned, status
 from plimsoll.pages.report import Sources
+from plimsoll.planning.virtual_machines import EMULATED_MACHINE
 
 
 class Report(design.Report):

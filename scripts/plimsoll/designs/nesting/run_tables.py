@@ -2,9 +2,11 @@
 
 import pandas as pd
 
+from plimsoll.analysis import tables
 from plimsoll.analysis.tables import Asked
-from plimsoll.designs.nesting import contrasts, statistics
-from plimsoll.designs.nesting.factors import EMULATED_MACHINE, MACHINE, NETWORK, OPEN_VSWITCH, TWO, NestingPlan
+from plimsoll.designs.nesting import statistics
+from plimsoll.designs.nesting.factors import NETWORK, OPEN_VSWITCH, TWO, NestingPlan
+from plimsoll.planning import virtual_machines
 
 KEYS = ["parents", "children_per_parent"]
 # Columns of ours in a table, and their names in our statistics.
@@ -28,7 +30,7 @@ def creation(asked: Asked) -> pd.DataFrame:
         for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)
     }
     known = zip(table["parents"], table["children_per_parent"], table["n"], strict=True)
-    return table.assign(not_here=[_reason(reasons, (parents, children), n) for parents, children, n in known])
+    return table.assign(not_here=[tables.reason(reasons, (parents, children), n) for parents, children, n in known])
 
 
 # Names in the paper's tables of networks, and our names for the same.
@@ -54,7 +56,7 @@ def networks(asked: Asked) -> pd.DataFrame:
     """
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"])].rename(columns={"runtime": "client"})
-    printed = _emulated(of_paper(asked.printed()), asked.plan)
+    printed = virtual_machines.as_measured(of_paper(asked.printed()), asked.plan, ["client", "server"])
     keys = [*OF_NETWORK, "hosts", "metric"]
     table = printed.merge(ours[[*keys, *OURS]], on=keys, how="left")
     reasons = {cell["path"]: cell["reason"] for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)}
@@ -62,7 +64,7 @@ def networks(asked: Asked) -> pd.DataFrame:
     return table.assign(
         switch=[asked.plan["open_vswitch"] if OPEN_VSWITCH in network.split("+") else "" for network in table["network"]],
         second_host=[second_host(asked.plan) if hosts == TWO else "" for hosts in table["hosts"]],
-        not_here=[_reason(reasons, "/".join([NETWORK, *levels]), n) for *levels, n in rows],
+        not_here=[tables.reason(reasons, "/".join([NETWORK, *levels]), n) for *levels, n in rows],
     )
 
 
@@ -71,17 +73,6 @@ def second_host(plan: NestingPlan) -> str:
     if "second_host" in plan:
         return f"another machine ({plan['second_host']['name']})"
     return "a network namespace of this one, behind a link shaped to 1 Gbit/s"
-
-
-def _emulated(printed: pd.DataFrame, plan: NestingPlan) -> pd.DataFrame:
-    """Return the paper's rows, with virtual machines renamed to emulated ones if only emulated ones are measured.
-
-    So the table names what our values belong to.
-    """
-    there = {name for cell in plan["cells"].values() for name in (cell["runtime"], cell["server"])}
-    if EMULATED_MACHINE not in there or not contrasts.no_machines(plan):
-        return printed
-    return printed.replace({"client": {MACHINE: EMULATED_MACHINE}, "server": {MACHINE: EMULATED_MACHINE}})
 
 
 def of_paper(printed: pd.DataFrame) -> pd.DataFrame:
@@ -96,10 +87,3 @@ def of_paper(printed: pd.DataFrame) -> pd.DataFrame:
     factors = pd.Series([factor for _, factor in units], index=table.index)
     table = table.assign(unit=[unit for unit, _ in units], paper_mean=table["mean"] * factors, paper_sd=table["sd"] * factors)
     return table[[*OF_NETWORK, "hosts", "metric", "unit", "paper_mean", "paper_sd"]]
-
-
-def _reason(reasons: dict, key, n: float) -> str:
-    """Return why a cell has no value; empty if it has one (`n` is not NaN)."""
-    if pd.notna(n):
-        return ""
-    return reasons.get(key, "the configuration leaves it out") or "no run of it counts"

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from plimsoll import design, environments, workloads
-from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, MACHINE, OWN, VOLUME, OverheadCell
+from plimsoll.designs.overhead.factors import BARE, OWN, VOLUME, OverheadCell
 from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import sizing
 from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
+from plimsoll.planning.virtual_machines import EMULATED_MACHINE, MACHINE
 from plimsoll.workloads.base import Microservice, Room
 
 # Memory of a virtual machine for its kernel and its files, besides the benchmark's (bytes).

@@ -11,13 +11,10 @@ from itertools import product
 from plimsoll import design
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, MACHINE, OWN, Factors, OverheadCell, OverheadPlan
+from plimsoll.designs.overhead.factors import BARE, OWN, Factors, OverheadCell, OverheadPlan
 from plimsoll.interchange import ABSENT
-from plimsoll.planning import availability
+from plimsoll.planning import availability, virtual_machines
 
-# Need of claims about virtual machines, in words. Emulated machines say nothing about speed, so they are not compared.
-MACHINES = "virtual machines on the host's own processor"
-NO_SPEED = "emulated ones say nothing about speed"
 # Claims about variation over a day are tested with windows of minutes, and not with windows of seconds (s).
 LONG_WINDOW = 600
 
@@ -27,7 +24,7 @@ class Contrasts(design.Contrasts):
 
     def comparison_finder(self, plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
         """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
-        cells = [cell for cell in plan["cells"].values() if cell["runtime"] != EMULATED_MACHINE]
+        cells = [cell for cell in plan["cells"].values() if cell["runtime"] != virtual_machines.EMULATED_MACHINE]
 
         def asked(claim: dict) -> list[Contrast]:
             a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
@@ -52,11 +49,7 @@ class Contrasts(design.Contrasts):
 
     def unmet_needs(self, plan: OverheadPlan) -> dict[str, str]:
         """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
-        missing = {}
-        if reason := no_machines(plan):
-            missing |= dict.fromkeys(("vm", "hardware_virtualisation"), f"{MACHINES} ({reason}); {NO_SPEED}")
-        elif plan.get("hypervisor"):
-            missing["hardware_virtualisation"] = "a host that is no virtual machine itself, as those on it are nested"
+        missing = virtual_machines.unmet_needs(plan)
         if "second_host" not in plan:
             missing["remote_host"] = "another machine at the other end of the network (second_host in config/config.yaml)"
         longest = max((cell["window_seconds"] for cell in plan["cells"].values()), default=0)
@@ -109,9 +102,3 @@ def _side(claim: dict, metric: str, cell: OverheadCell) -> Side:
     if not quantities.find(claim.get("quantity")).relative:
         return Side(metric, cell["path"])
     return Side(metric, cell["path"], cell["path"].replace(f"/{cell['runtime']}", f"/{BARE}"), claim["quantity"])
-
-
-def no_machines(plan: OverheadPlan) -> str | None:
-    """Return why no virtual machine on the host's own processor is measured; None if one is."""
-    reasons = {cell["reason"]: None for cell in plan["cells"].values() if cell["runtime"] == MACHINE}
-    return None if None in reasons else next(iter(reasons), "the configuration leaves them out")

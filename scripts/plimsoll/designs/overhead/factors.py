@@ -6,8 +6,6 @@ from plimsoll import design, interchange
 
 OWN, VOLUME = "own", "volume"
 STORAGE = (OWN, VOLUME)
-# Virtual machines on the host's own processor, and on an emulated processor where the host cannot run them.
-MACHINE, EMULATED_MACHINE = "vm", "vm-emulated"
 BARE = "bare"
 
 

@@ -2,10 +2,11 @@
 
 import pandas as pd
 
+from plimsoll.analysis import tables
 from plimsoll.analysis.tables import Asked
 from plimsoll.designs.overhead import papers, statistics
-from plimsoll.designs.overhead.contrasts import no_machines
-from plimsoll.designs.overhead.factors import EMULATED_MACHINE, MACHINE, OWN
+from plimsoll.designs.overhead.factors import OWN
+from plimsoll.planning import virtual_machines
 
 KEYS = ["metric", "runtime"]
 OURS = ["n", "blocks", "mean", "sd", "change", "change_low", "change_high", "spread_change", "spread_low", "spread_high"]
@@ -48,7 +49,7 @@ def scores(asked: Asked) -> pd.DataFrame:
 def _beside(asked: Asked, columns: list[str]) -> pd.DataFrame:
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"]) & ours["storage"].isin(("none", OWN))]
-    printed = _measured_instead(papers.printed(asked.table["reference"]), asked.plan)
+    printed = virtual_machines.as_measured(papers.printed(asked.table["reference"]), asked.plan, ["runtime"])
     printed = printed.assign(unit=[asked.study["metrics"][metric]["unit"] for metric in printed["metric"]])
     table = printed.merge(ours[[*KEYS, *columns]], on=KEYS, how="left")
     reasons = {
@@ -58,22 +59,4 @@ def _beside(asked: Asked, columns: list[str]) -> pd.DataFrame:
         if asked.study["metrics"][metric]["benchmark"] == cell["benchmark"]
     }
     keys = zip(table["metric"], table["runtime"], table["n"], strict=True)
-    return table.assign(not_here=[_reason(reasons, (metric, runtime), n) for metric, runtime, n in keys])
-
-
-def _measured_instead(printed: pd.DataFrame, plan: dict) -> pd.DataFrame:
-    """Return the paper's rows, with virtual machines renamed to emulated ones if only emulated ones are measured.
-
-    The table then names the runtime that its values belong to.
-    """
-    there = {cell["runtime"] for cell in plan["cells"].values()}
-    if EMULATED_MACHINE not in there or not no_machines(plan):
-        return printed
-    return printed.replace({"runtime": {MACHINE: EMULATED_MACHINE}})
-
-
-def _reason(reasons: dict, key: tuple[str, str], n: float) -> str:
-    """Return why a cell has no value; empty if it has one."""
-    if pd.notna(n):
-        return ""
-    return reasons.get(key, "the configuration leaves it out") or "no run of it counts"
+    return table.assign(not_here=[tables.reason(reasons, (metric, runtime), n) for metric, runtime, n in keys])

@@ -7,7 +7,8 @@ import pandas as pd
 
 from plimsoll.analysis import blocks, summary
 from plimsoll.analysis.blocks import Sample
-from plimsoll.designs.overhead.factors import BARE, EMULATED_MACHINE, OWN, Factors
+from plimsoll.designs.overhead.factors import BARE, OWN, Factors
+from plimsoll.planning.virtual_machines import EMULATED_MACHINE
 
 # The paper treats smaller overheads as zero (section 3.2.3).
 MARGIN = 0.01
