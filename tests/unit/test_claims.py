@@ -159,7 +159,7 @@ def test_on_the_paper_s_host_every_claim_has_cells_or_a_reason(claims, liu2020, 
 
 
 def test_schemes_are_set_against_the_single_container_of_their_mode(claims, liu2020, made, paper_host):
-    found = contrasts.find(by_id(claims, 13), cells_of(made(paper_host, "paper"), liu2020))
+    found = cells_of(made(paper_host, "paper"), liu2020).find(by_id(claims, 13))
     # Two runtimes, two affinities, four and three schemes, two metrics.
     assert len(found) == 2 * 2 * (4 + 3) * 2
     for contrast in found:
@@ -169,7 +169,7 @@ def test_schemes_are_set_against_the_single_container_of_their_mode(claims, liu2
 
 
 def test_bare_metal_s_one_cell_a_mode_stands_for_every_scheme(claims, liu2020, made, small_host):
-    found = contrasts.find(by_id(claims, 58), cells_of(made(small_host), liu2020))
+    found = cells_of(made(small_host), liu2020).find(by_id(claims, 58))
     assert {(c.a.cell.split("/")[2], c.b.cell.split("/")[2]) for c in found} == {
         ("E1", "E1"),
         ("E2", "E1"),
@@ -183,14 +183,14 @@ def test_no_cell_is_set_against_itself_where_levels_coincide(claims, liu2020, ma
     # On two cores, two containers are already the finest scheme.
     cells = cells_of(made(small_host), liu2020)
     moved = {**by_id(claims, 27), "scope": {**by_id(claims, 27)["scope"], "hardware": ["uma"]}}
-    assert all(contrast.a.cell != contrast.b.cell for contrast in contrasts.find(moved, cells))
-    assert contrasts.find(moved, cells) == []
+    assert all(contrast.a.cell != contrast.b.cell for contrast in cells.find(moved))
+    assert cells.find(moved) == []
 
 
 def test_losses_of_benchmarks_are_relative_to_the_single_container(claims, liu2020, made, paper_host):
     cells = cells_of(made(paper_host, "paper"), liu2020)
     of_losses = [part for part in by_part(by_id(claims, 28)) if "relative_to" in part]
-    found = [contrast for part in of_losses for contrast in contrasts.find(part, cells)]
+    found = [contrast for part in of_losses for contrast in cells.find(part)]
     assert {contrast.a.metric for contrast in found} == {"ptrans_bandwidth"}
     for contrast in found:
         for side in (contrast.a, contrast.b):
@@ -242,7 +242,7 @@ def test_cpu_affinity_of_one_socket_is_that_of_cpumem(claims, liu2020, made, sma
 
 
 def test_yielding_is_asked_of_the_runs_that_vary_it(claims, liu2020, made, small_host):
-    found = contrasts.find(by_id(claims, 80), cells_of(made(small_host), liu2020))
+    found = cells_of(made(small_host), liu2020).find(by_id(claims, 80))
     assert {(c.a.cell.split("/")[5], c.b.cell.split("/")[5]) for c in found} == {("default", "enabled")}
     assert {c.a.cell.split("/")[6] for c in found} == {"yielding"}
 
@@ -554,7 +554,7 @@ def test_memory_contention_is_relative_to_one_rank_alone(claims, liu2020, made, 
     assert results[0]["verdict"] == verdicts.REPRODUCED
     # Stall cycles per work cycle are about 1 alone, 10 on NUMA and 20 on UMA. The ratios are about 4.5 and 9.5.
     assert (table["effect"] > 0).all() and set(table["expected"]) == {"higher"}
-    assert all("/S1/" in contrast.a.reference for contrast in contrasts.find(by_id(claims, 75), cells_of(planned, liu2020)))
+    assert all("/S1/" in contrast.a.reference for contrast in cells_of(planned, liu2020).find(by_id(claims, 75)))
 
 
 def test_a_trend_needs_three_levels_and_says_so(judged):

@@ -43,6 +43,7 @@ def test_a_standard_deviation_is_compared_whatever_the_means(quantity, effect):
 
 def test_metrics_are_set_against_each_other_if_the_sides_name_them():
     claim = {"metrics": ["x"], "a": {"metric": ["x", "y"]}, "b": {"metric": ["z"]}}
-    assert contrasts._pairs(claim, {}, {"benchmark"}) == [("x", "z"), ("y", "z")]
+    assert contrasts.Cells({"cells": {}}, {}).compared_metrics(claim) == [("x", "z"), ("y", "z")]
     known = {name: {"benchmark": name} for name in ("x", "y")}
-    assert contrasts._pairs({"metrics": ["x", "y", "w"], "a": {}, "b": {}}, known, set()) == [("x", "x"), ("y", "y")]
+    cells, claim = contrasts.Cells({"cells": {}}, known), {"metrics": ["x", "y", "w"], "a": {}, "b": {}}
+    assert cells.compared_metrics(claim) == [("x", "x"), ("y", "y")]

@@ -1,8 +1,4 @@
-"""Find the cells that a claim about nesting compares on this host.
-
-A claim names levels for side a and for side b, and levels that hold on both (`scope`). Each cell of side a is compared
-with the cells of side b that have the same levels. Factors that the two sides name differently need not be the same.
-"""
+"""Find the cells that a claim about nesting compares on this host (claims.matching)."""
 
 import math
 from collections import defaultdict
@@ -11,7 +7,8 @@ from dataclasses import replace
 
 from plimsoll import design
 from plimsoll.claims import quantities
-from plimsoll.claims.sides import Contrast, Side
+from plimsoll.claims.matching import Matcher
+from plimsoll.claims.sides import Side
 from plimsoll.designs.nesting.factors import (
     ABOVE,
     BARE,
@@ -61,7 +58,7 @@ def words_of(instances: int, levels: set[int], cores: int) -> set[str]:
     return words
 
 
-class Cells:
+class Cells(Matcher):
     """The cells of a plan without emulated virtual machines, to be found by their levels.
 
     `words` has the claims' words for the number of instances of each cell, by path.
@@ -103,10 +100,35 @@ class Cells:
             for cell in self.cells.values()
             if cell["task"] in tasks
             and (not one_each or cell["children"] in (NO_CHILDREN, "1", ABSENT))
-            and all(self._has(cell, factor, levels) for factor, levels in wanted.items())
+            and all(self.has(cell, factor, levels) for factor, levels in wanted.items())
         ]
 
-    def _has(self, cell: NestingCell, factor: str, levels: list[str]) -> bool:
+    def others(self, cell: NestingCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[NestingCell]:
+        """Return the cells with the `wanted` levels that are like `cell` in every factor that does not vary."""
+        return [other for other in self.of(metric, wanted) if _alike(cell, other, varying)]
+
+    def varying(self, claim: dict, metric_a: str, metric_b: str) -> set[str]:
+        """Return the factors that the sides name differently.
+
+        A total number of children is divided in two ways, so parents and children both vary.
+        """
+        divided = {"instances", "children"} if "total" in claim.get("scope", {}) else set()
+        return super().varying(claim, metric_a, metric_b) | divided
+
+    def sides(self, claim: dict, metric: str, cell: NestingCell) -> list[Side]:
+        """Return a metric in a cell as a side.
+
+        If the claim is about growth, the side also names the cell with half as many instances as its reference. The list is
+        empty if there is no such cell.
+        """
+        side = Side(self.placed(metric, cell), cell["path"])
+        if not quantities.find(claim.get("quantity")).relative:
+            return [side]
+        reference = self.half(cell)
+        return [replace(side, reference=reference, quantity=claim["quantity"])] if reference else []
+
+    def has(self, cell: NestingCell, factor: str, levels: list[str]) -> bool:
+        """Return whether a cell has one of the levels of a factor, or of a word for several factors."""
         if factor == "total":
             nested = cell["children"] != NO_CHILDREN
             return nested and str(total(cell)) in [str(self.most) if level == MOST else level for level in levels]
@@ -157,7 +179,7 @@ class Contrasts(design.Contrasts):
         cells = Cells(plan, study["metrics"])
 
         def asked(claim: dict) -> list:
-            return series(claim, cells) if "along" in claim else find(claim, cells)
+            return series(claim, cells) if "along" in claim else cells.find(claim)
 
         return asked
 
@@ -210,42 +232,6 @@ class Contrasts(design.Contrasts):
         return None
 
 
-def find(claim: dict, cells: Cells) -> list[Contrast]:
-    """Return the contrasts of a claim with two sides, without duplicates.
-
-    They include contrasts whose cells cannot be measured here.
-    """
-    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-    # A factor with the same levels on both sides does not vary. It acts like one of the scope.
-    varying = {factor for factor in {*a, *b} - {"metric"} if a.get(factor) != b.get(factor)}
-    if "total" in scope:
-        # A total number of children is divided in two ways, so parents and children both vary.
-        varying |= {"instances", "children"}
-    contrasts: dict[Contrast, None] = {}
-    for metric_a, metric_b in _metrics(claim):
-        for cell in cells.of(metric_a, _levels(scope, a)):
-            for other in cells.of(metric_b, _levels(scope, b)):
-                same_side = (metric_a, cell["path"]) == (metric_b, other["path"])
-                if not same_side and _alike(cell, other, varying):
-                    metrics = cells.placed(metric_a, cell), cells.placed(metric_b, other)
-                    sides = _referred(claim, cells, metrics[0], cell), _referred(claim, cells, metrics[1], other)
-                    if all(sides):
-                        contrasts.setdefault(Contrast(*sides))
-    return list(contrasts)
-
-
-def _levels(scope: dict, side: dict) -> dict[str, list[str]]:
-    return {factor: levels for factor, levels in {**scope, **side}.items() if factor != "metric"}
-
-
-def _metrics(claim: dict) -> list[tuple[str, str]]:
-    """Return the pairs of metrics (a, b) that a claim compares: each with itself, unless the sides name different ones."""
-    a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
-    if a and b:
-        return [(one, other) for one in a for other in b]
-    return [(metric, metric) for metric in claim["metrics"]]
-
-
 def _alike(cell: NestingCell, other: NestingCell, varying: set[str]) -> bool:
     """Return whether two cells have the same levels in every factor that does not vary.
 
@@ -269,19 +255,6 @@ def _same_way(cell: NestingCell, other: NestingCell) -> bool:
     """
     ways = [(one["runtime"] == BARE, one["server"] == BARE) for one in (cell, other)]
     return ways[0] == ways[1] or (True, True) in ways
-
-
-def _referred(claim: dict, cells: Cells, metric: str, cell: NestingCell) -> Side | None:
-    """Return the side of a claim: a metric in a cell.
-
-    If the claim is about growth, the side also names the cell with half as many instances as its reference. Return None
-    if there is no such cell.
-    """
-    side = Side(metric, cell["path"])
-    if not quantities.find(claim.get("quantity")).relative:
-        return side
-    reference = cells.half(cell)
-    return replace(side, reference=reference, quantity=claim["quantity"]) if reference else None
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:

@@ -1,16 +1,11 @@
-"""Finds the cells that a claim compares on this host.
-
-A claim names the levels of side a, the levels of side b, and the levels of both sides (`scope`). Every cell of side a is
-compared with the cells of side b that are like it in all other factors. Factors for which the sides name different levels may
-differ.
-"""
+"""Finds the cells that a claim compares on this host (claims.matching)."""
 
 from collections.abc import Callable
-from itertools import product
 
 from plimsoll import design
 from plimsoll.claims import book, quantities
-from plimsoll.claims.sides import Contrast, Side
+from plimsoll.claims.matching import Matcher, named_differently
+from plimsoll.claims.sides import Side
 from plimsoll.designs.overhead.factors import BARE, OWN, Factors, OverheadCell, OverheadPlan
 from plimsoll.interchange import ABSENT
 from plimsoll.planning import availability, virtual_machines
@@ -19,33 +14,67 @@ from plimsoll.planning import availability, virtual_machines
 LONG_WINDOW = 600
 
 
+class Cells(Matcher):
+    """The cells of a plan without emulated virtual machines, which say nothing about speed."""
+
+    def __init__(self, plan: OverheadPlan, known: dict[str, dict]):
+        emulated = virtual_machines.EMULATED_MACHINE
+        self.cells = [cell for cell in plan["cells"].values() if cell["runtime"] != emulated]
+        self.known = known
+
+    def of(self, metric: str, wanted: dict[str, list[str]]) -> list[OverheadCell]:
+        """Return the cells with the wanted levels in which a metric is measured.
+
+        If a claim names no storage, it is about each runtime's own storage.
+        """
+        benchmark = self.known[metric]["benchmark"]
+        wanted = {"storage": [OWN], **wanted, "benchmark": wanted.get("benchmark", [benchmark])}
+        return [
+            cell
+            for cell in self.cells
+            if cell["benchmark"] == benchmark
+            and cell["benchmark"] in wanted["benchmark"]
+            and cell["storage"] in (ABSENT, *wanted["storage"])
+            and cell["runtime"] in wanted.get("runtime", [cell["runtime"]])
+        ]
+
+    def others(self, cell: OverheadCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[OverheadCell]:
+        """Return the cells with the wanted levels that are like `cell` in every factor that does not vary."""
+        fixed = set(Factors.FACTORS) - varying
+        return [other for other in self.of(metric, wanted) if all(cell[factor] == other[factor] for factor in fixed)]
+
+    def compared_metrics(self, claim: dict) -> list[tuple[str, str]]:
+        """Return the pairs of metrics to compare: each with itself, unless the claim compares metrics or benchmarks."""
+        if book.METRIC in claim["a"] and book.METRIC in claim["b"]:
+            return super().compared_metrics(claim)
+        metrics = [metric for metric in claim["metrics"] if metric in self.known]
+        if not {"benchmark", book.METRIC} & named_differently(claim):
+            return [(metric, metric) for metric in metrics]
+        of = {metric: self.known[metric]["benchmark"] for metric in metrics}
+        return [(one, other) for one in metrics for other in metrics if of[one] != of[other]]
+
+    def varying(self, claim: dict, metric_a: str, metric_b: str) -> set[str]:
+        """Return the factors that the sides name differently.
+
+        A metric belongs to a benchmark, and only benchmarks of the disk have a storage.
+        """
+        of_metric = {"benchmark", "storage"} if book.METRIC in named_differently(claim) else set()
+        return super().varying(claim, metric_a, metric_b) | of_metric
+
+    def sides(self, claim: dict, metric: str, cell: OverheadCell) -> list[Side]:
+        """Return a metric in a cell as a side, with bare metal as its reference if the claim is about losses."""
+        if not quantities.find(claim.get("quantity")).relative:
+            return [Side(metric, cell["path"])]
+        return [Side(metric, cell["path"], cell["path"].replace(f"/{cell['runtime']}", f"/{BARE}"), claim["quantity"])]
+
+
 class Contrasts(design.Contrasts):
     """Comparisons of a study of overhead."""
 
     def comparison_finder(self, plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
         """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
-        cells = [cell for cell in plan["cells"].values() if cell["runtime"] != virtual_machines.EMULATED_MACHINE]
-
-        def asked(claim: dict) -> list[Contrast]:
-            a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-            if not a or not b:
-                return []
-            # A factor for which both sides name the same levels works like one of the scope.
-            varying = {factor for factor in {*a, *b} if a.get(factor) != b.get(factor)}
-            if book.METRIC in varying:
-                # A metric belongs to a benchmark, and only benchmarks of the disk have a storage.
-                varying |= {"benchmark", "storage"}
-            contrasts: dict[Contrast, None] = {}
-            for of_a, of_b in _pairs(claim, study["metrics"], varying):
-                for cell in _of(cells, study["metrics"][of_a], {**scope, **a}):
-                    for other in _of(cells, study["metrics"][of_b], {**scope, **b}):
-                        if (of_a == of_b and cell is other) or _left_out(claim, of_a, cell):
-                            continue
-                        if all(cell[factor] == other[factor] for factor in set(Factors.FACTORS) - varying):
-                            contrasts.setdefault(Contrast(*(_side(claim, *one) for one in ((of_a, cell), (of_b, other)))))
-            return list(contrasts)
-
-        return asked
+        cells = Cells(plan, study["metrics"])
+        return lambda claim: cells.find(claim) if claim.get("a") and claim.get("b") else []
 
     def unmet_needs(self, plan: OverheadPlan) -> dict[str, str]:
         """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""
@@ -61,44 +90,3 @@ class Contrasts(design.Contrasts):
             )
         missing["rotating_disk"] = "a disk that turns, over a day: nobody has said that this one does"
         return missing
-
-
-def _pairs(claim: dict, known: dict[str, dict], varying: set[str]) -> list[tuple[str, str]]:
-    """Return the pairs of metrics to compare: each with itself, unless the claim compares metrics or benchmarks."""
-    a, b = (claim[side].get(book.METRIC) for side in ("a", "b"))
-    if a and b:
-        return list(product(a, b))
-    metrics = [metric for metric in claim["metrics"] if metric in known]
-    if "benchmark" not in varying:
-        return [(metric, metric) for metric in metrics]
-    return [(one, other) for one in metrics for other in metrics if known[one]["benchmark"] != known[other]["benchmark"]]
-
-
-def _of(cells: list[OverheadCell], metric: dict, wanted: dict[str, list[str]]) -> list[OverheadCell]:
-    """Return the cells with the wanted levels in which a metric is measured.
-
-    If a claim names no storage, it is about each runtime's own storage.
-    """
-    wanted = {"storage": [OWN], **wanted, "benchmark": wanted.get("benchmark", [metric["benchmark"]])}
-    return [
-        cell
-        for cell in cells
-        if cell["benchmark"] == metric["benchmark"]
-        and cell["benchmark"] in wanted["benchmark"]
-        and cell["storage"] in (ABSENT, *wanted["storage"])
-        and cell["runtime"] in wanted.get("runtime", [cell["runtime"]])
-    ]
-
-
-def _left_out(claim: dict, metric: str, cell: OverheadCell) -> bool:
-    """Return whether the claim excludes a cell of side a and its metric (`except`)."""
-    there = {**{factor: cell[factor] for factor in Factors.FACTORS}, "metric": metric}
-    exceptions = book.listed(claim, "except")
-    return any(all(there[factor] in levels for factor, levels in one.items()) for one in exceptions)
-
-
-def _side(claim: dict, metric: str, cell: OverheadCell) -> Side:
-    """Return a side, with bare metal as its reference if the claim is about losses."""
-    if not quantities.find(claim.get("quantity")).relative:
-        return Side(metric, cell["path"])
-    return Side(metric, cell["path"], cell["path"].replace(f"/{cell['runtime']}", f"/{BARE}"), claim["quantity"])

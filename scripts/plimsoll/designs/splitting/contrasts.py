@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from plimsoll import design
 from plimsoll.claims import book, quantities
+from plimsoll.claims.matching import Matcher
 from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
 from plimsoll.designs.splitting.scheme import ALONE
@@ -55,7 +56,7 @@ def granularities(cell: SplittingCell) -> set[str]:
     return words | ({"finest"} if containers == cores > 1 else set())
 
 
-class Cells:
+class Cells(Matcher):
     """Index of a plan's cells by their levels."""
 
     def __init__(self, cells: dict[str, SplittingCell], metrics: dict[str, dict], baseline: str, variants: set[str]):
@@ -90,10 +91,10 @@ class Cells:
             if described.get("sizes", cell["sizes"]) == cell["sizes"]
             and described["instrument"] == cell["instrument"]
             and ("runtime" in wanted or cell["runtime"] not in self.variants)
-            and all(_has(cell, factor, allowed) for factor, allowed in levels.items())
+            and all(self.has(cell, factor, allowed) for factor, allowed in levels.items())
         ]
 
-    def other(self, cell: SplittingCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[dict]:
+    def others(self, cell: SplittingCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[dict]:
         """Return the cells with the `wanted` levels that are like `cell` in every factor except the `varying` ones.
 
         Where containers have no cores of their own, bare metal has one cell per mode. That cell then stands for every scheme.
@@ -105,6 +106,26 @@ class Cells:
         alone = {factor: levels for factor, levels in wanted.items() if factor != GRANULARITY}
         alone = {**alone, "runtime": [self.baseline], GRANULARITY: ["one"]}
         return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
+
+    def varying(self, claim: dict, metric_a: str, metric_b: str) -> set[str]:
+        """Return the factors that a side names. Different metrics may also be measured with different sizes."""
+        named = {_factor(factor) for side in ("a", "b") for factor in claim.get(side, {})} - {book.METRIC}
+        return named if metric_a == metric_b else {*named, "sizes"}
+
+    def has(self, cell: SplittingCell, factor: str, levels) -> bool:
+        """Return whether a cell has one of the levels of a factor. A number of containers has several words."""
+        value = cell.get(factor)
+        return bool(value & set(levels)) if isinstance(value, set) else value in levels
+
+    def sides(self, claim: dict, metric: str, cell: SplittingCell) -> list[Side]:
+        """Return the side once for each reference cell of its loss, or the side alone if the claim is not about losses."""
+        side = Side(metric, cell["path"])
+        if "relative_to" not in claim:
+            return [side]
+        wanted = claim["relative_to"]
+        varying = {_factor(factor) for factor in wanted}
+        references = self.others(cell, metric, _levels_of(cell, wanted), varying)
+        return [replace(side, reference=o["path"], quantity=claim["quantity"]) for o in references]
 
 
 class Contrasts(design.Contrasts):
@@ -176,7 +197,7 @@ def _asked(claim: dict, cells: Cells, factors: dict) -> list:
         return series(claim, cells)
     if quantity.printed:
         return printed_values(claim, cells, factors)
-    return alone(claim, cells) if quantity.one_side else find(claim, cells)
+    return alone(claim, cells) if quantity.one_side else cells.find(claim)
 
 
 def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
@@ -211,37 +232,11 @@ def _moved(
     return moved if isinstance(asked, list) else Contrast(*moved) if isinstance(asked, Contrast) else moved[0]
 
 
-def find(claim: dict, cells: Cells) -> list[Contrast]:
-    """Return the contrasts of a claim with two sides, over all cells of the plan, measurable or not."""
-    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-    varying = {_factor(factor) for factor in (*a, *b)} - {"metric"}
-    contrasts: dict[Contrast, None] = {}
-    for metric_a, metric_b in _metrics(claim):
-        for cell in without(cells.of(metric_a, {**scope, **a}), book.listed(claim, "except")):
-            others = cells.other(cell, metric_b, {**scope, **b}, varying | _moving(metric_a, metric_b))
-            for other in without(others, book.listed(claim, "except_b")):
-                if (metric_a, cell["path"]) == (metric_b, other["path"]):
-                    continue
-                for side_a in _referred(claim, cells, Side(metric_a, cell["path"]), cell):
-                    for side_b in _referred(claim, cells, Side(metric_b, other["path"]), other):
-                        contrasts.setdefault(Contrast(side_a, side_b))
-    return list(contrasts)
-
-
 def alone(claim: dict, cells: Cells) -> list[Contrast]:
     """Return each cell of side a as a contrast with itself, for a claim that compares it with nothing."""
     wanted = {**claim.get("scope", {}), **claim.get("a", {})}
     sides = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]
     return [Contrast(side, side) for side in sides]
-
-
-def without(cells: list[dict], exceptions: list[dict]) -> list[dict]:
-    """Return the cells that match none of the exceptions; each exception is a combination of levels."""
-
-    def left_out(cell: SplittingCell) -> bool:
-        return any(all(_has(cell, factor, levels[factor]) for factor in levels) for levels in exceptions)
-
-    return [cell for cell in cells if not left_out(cell)]
 
 
 def series(claim: dict, cells: Cells) -> list[list[Side]]:
@@ -257,8 +252,7 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
             wanted = {**claim.get("scope", {}), along["factor"]: [level]}
             for cell in cells.of(metric, wanted):
                 key = (metric, *(cell[factor] for factor in OF_DEPLOYMENT if factor != _factor(along["factor"])))
-                side = Side(metric, cell["path"])
-                for whole in _referred(claim, cells, side, cell):
+                for whole in cells.sides(claim, metric, cell):
                     if whole not in groups[key]:
                         groups[key].append(whole)
     return list(groups.values())
@@ -278,29 +272,6 @@ def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
     return values
 
 
-def _metrics(claim: dict) -> list[tuple[str, str]]:
-    """Return the pairs of metrics to compare: each metric with itself, unless the claim compares metrics."""
-    a, b = claim.get("a", {}).get("metric"), claim.get("b", {}).get("metric")
-    if a and b:
-        return [(one, other) for one in a for other in b]
-    return [(metric, metric) for metric in claim["metrics"]]
-
-
-def _moving(metric_a: str, metric_b: str) -> set[str]:
-    # Different metrics may be measured with different sizes. The section is not among the factors.
-    return set() if metric_a == metric_b else {"sizes"}
-
-
-def _referred(claim: dict, cells: Cells, side: Side, cell: SplittingCell) -> list[Side]:
-    """Return the side once for each reference cell of its loss, or the side alone if the claim is not about losses."""
-    if "relative_to" not in claim:
-        return [side]
-    wanted = claim["relative_to"]
-    varying = {_factor(factor) for factor in wanted}
-    references = cells.other(cell, side.metric, _levels_of(cell, wanted), varying)
-    return [replace(side, reference=o["path"], quantity=claim["quantity"]) for o in references]
-
-
 def _levels_of(cell: SplittingCell, changed: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return the levels of a cell, with some changed: the levels that its reference must have."""
     kept = ("hardware", "mode", "runtime", "affinity", "sizes")
@@ -309,9 +280,3 @@ def _levels_of(cell: SplittingCell, changed: dict[str, list[str]]) -> dict[str, 
 
 def _factor(factor: str) -> str:
     return "scheme" if factor == GRANULARITY else factor
-
-
-def _has(cell: SplittingCell, factor: str, allowed) -> bool:
-    """Return whether a cell has one of the allowed levels of a factor; false if it does not have the factor."""
-    value = cell.get(factor)
-    return bool(value & set(allowed)) if isinstance(value, set) else value in allowed

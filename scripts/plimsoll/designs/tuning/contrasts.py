@@ -6,7 +6,8 @@ A claim names strategies of side a and of side b, and metrics. Each metric belon
 from collections.abc import Callable
 
 from plimsoll import design
-from plimsoll.claims.sides import Contrast, Side
+from plimsoll.claims.matching import Matcher
+from plimsoll.claims.sides import Contrast
 from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.planning import availability
 
@@ -14,30 +15,41 @@ from plimsoll.planning import availability
 GIGABYTES = 2
 
 
+class Cells(Matcher):
+    """The cells of a plan, by the size of the data that a metric is about."""
+
+    def __init__(self, plan: TuningPlan, known: dict[str, dict]):
+        self.cells, self.known = list(plan["cells"].values()), known
+
+    def of(self, metric: str, wanted: dict[str, list[str]]) -> list[TuningCell]:
+        """Return the cells with the wanted levels and with data of the metric's size."""
+        size = self.known.get(metric, {}).get("source", "").partition(".")[0]
+        return [
+            cell
+            for cell in self.cells
+            if size in cell["sizes"] and all(cell[factor] in levels for factor, levels in wanted.items() if factor in cell)
+        ]
+
+    def others(self, cell: TuningCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[TuningCell]:
+        """Return the cells with the wanted levels in the same runtime."""
+        return [other for other in self.of(metric, wanted) if other["runtime"] == cell["runtime"]]
+
+    def find(self, claim: dict) -> list[Contrast]:
+        """Return the contrasts of a claim. A pair is compared once, no matter which side names which cell."""
+        if not all("strategy" in {**claim.get("scope", {}), **claim.get(side, {})} for side in ("a", "b")):
+            return []
+        pairs: dict[tuple, Contrast] = {}
+        for contrast in super().find(claim):
+            pairs.setdefault((contrast.a.metric, frozenset(contrast.cells)), contrast)
+        return list(pairs.values())
+
+
 class Contrasts(design.Contrasts):
     """Comparisons of a study of tuning."""
 
     def comparison_finder(self, plan: TuningPlan, study: dict) -> Callable[[dict], list]:
         """Return a function from a claim to what it compares; the list is empty if a side names no strategy."""
-        cells = list(plan["cells"].values())
-
-        def asked(claim: dict) -> list[Contrast]:
-            a, b = ({**claim.get("scope", {}), **claim.get(side, {})} for side in ("a", "b"))
-            if "strategy" not in a or "strategy" not in b:
-                return []
-            # A pair is compared once, no matter which side names which cell.
-            contrasts: dict[tuple, Contrast] = {}
-            for metric in claim["metrics"]:
-                size = study["metrics"].get(metric, {}).get("source", "").partition(".")[0]
-                for cell in _of(cells, a, size):
-                    for other in _of(cells, b, size):
-                        pair = frozenset((cell["path"], other["path"]))
-                        if cell["runtime"] == other["runtime"] and len(pair) == 2:
-                            sides = Side(metric, cell["path"]), Side(metric, other["path"])
-                            contrasts.setdefault((metric, pair), Contrast(*sides))
-            return list(contrasts.values())
-
-        return asked
+        return Cells(plan, study["metrics"]).find
 
     def unmet_needs(self, plan: TuningPlan) -> dict[str, str]:
         """Return what claims may need and the profile's data are too small for, in words."""
@@ -49,15 +61,6 @@ class Contrasts(design.Contrasts):
             "gigabytes": f"jobs on {GIGABYTES} GB or more: of one on {least / 1e6:.0f} MB most of the time is Hadoop's own, "
             f"few tasks run at once, and there is little to merge{longer}"
         }
-
-
-def _of(cells: list[TuningCell], wanted: dict[str, list[str]], size: str) -> list[TuningCell]:
-    """Return the cells with the wanted levels and with data of a size."""
-    return [
-        cell
-        for cell in cells
-        if size in cell["sizes"] and all(cell[factor] in levels for factor, levels in wanted.items() if factor in cell)
-    ]
 
 
 def _seconds(plan: TuningPlan, least: float) -> float:
