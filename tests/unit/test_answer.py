@@ -63,13 +63,10 @@ def test_the_sentences_follow_from_the_ratios(answered, liu2020):
     assert shown["name"] == ""
     assert part["name"] == "UMA, exactly subscribed, any processor" and part["baseline"] == "bare metal"
     assert part["steps"]["lead"] == "One container per core instead of one container"
-    assert part["steps"]["headline"] == (
-        "is shown to cost more than 5 % with Docker and Singularity instance; no such cost is shown with Singularity and "
-        "Singularity+cgroup."
-    )
     assert part["steps"]["items"][0]["text"].startswith("slower by more than 5 % in 7 of 7 metrics (most in ")
     assert part["steps"]["items"][-1]["text"] == "a loss of more than 5 % is ruled out in every metric."
-    assert part["sentences"][0].startswith("Slower than bare metal by more than 5 %: two Docker containers: 7 of 7 metrics")
+    assert shown["said"].startswith("One container per core instead of one container: 14 of 28 ratios lose more than 5 %. The ")
+    assert "14 of 56 ratios to bare metal lose more than 5 %." in shown["said"]
     # Plain Singularity's containers are nominal. The note stands where a reader would take them for containers.
     assert [item["name"] for item in part["steps"]["items"] if "nominal" in item["note"]] == ["Singularity"]
     # What cannot be measured here is named once.
@@ -78,16 +75,17 @@ def test_the_sentences_follow_from_the_ratios(answered, liu2020):
 
 
 def test_without_a_loss_nothing_is_called_one_and_without_precision_nothing_is_ruled_out(answered, liu2020):
-    (part,) = only(answered([], spread=0.3, repetitions=5), liu2020)
-    assert part["steps"]["headline"] == "is not shown to cost more than 5 % anywhere."
-    assert all("cannot be ruled out" in item["text"] for item in part["steps"]["items"])
-    assert part["sentences"][0] == "Nothing is shown to be slower than bare metal by more than 5 %."
+    (shown,) = answer_page.shown(answered([], spread=0.3, repetitions=5), liu2020)
+    assert "none of 28 ratios is shown to lose more than 5 %." in shown["said"]
+    assert "None of 56 ratios to bare metal is shown to lose more than 5 %; a loss of " in shown["said"]
+    assert all("is possible" in item["text"] for item in shown["parts"][0]["steps"]["items"])
 
 
 def test_two_runs_are_no_answer_and_it_is_said(answered, liu2020):
     (shown,) = answer_page.shown(answered([], repetitions=2), liu2020)
     assert shown["parts"] == []
     assert answer_words.told(shown) == shown["said"] == "Nothing that was measured answers it."
+    assert shown["recommendation"].startswith("Nothing can be recommended about splitting a job over containers: ")
     assert shown["not_here"][0]["reason"] == "none: too few blocks"
 
 
@@ -112,10 +110,11 @@ def test_without_the_baseline_it_is_said_and_what_was_measured_is_still_told(ans
     numbers = ["ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"]
     table.loc[table["against"] == "baseline", numbers] = math.nan
     table.loc[(table["against"] == "baseline") & (table["hardware"] == "uma"), "reason"] = "bare metal failed"
-    (part,) = only(table, liu2020)
-    assert part["sentences"] == ["Nothing was measured that could be set against bare metal."]
+    (shown,) = answer_page.shown(table, liu2020)
+    (part,) = shown["parts"]
+    assert "Nothing was measured that could be set against bare metal." in shown["said"]
     assert part["sure"] == "" and part["lacking"] == ["bare metal failed"]
-    assert part["steps"]["headline"].startswith("is shown to cost more than 5 % with Docker and Singularity instance")
+    assert shown["said"].startswith("One container per core instead of one container: 14 of 28 ratios lose more than 5 %")
 
 
 def test_names_are_listed_as_people_do():

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from plimsoll.design import Design, Refer
 from plimsoll.errors import PlimsollError, shown
 
+# What a recommendation rests on: the ratios to the answer's baseline, or those of its steps.
+BASELINE, STEPS = "baseline", "steps"
+
 
 def of(study: Mapping) -> list[dict]:
     """Return the answers of a study, each with its `name`.
@@ -23,9 +26,14 @@ def rows_of(answer: Mapping) -> list[dict[str, list[str]]]:
 
 def levels_of(answer: Mapping) -> dict[str, list[str]]:
     """Return every level of each factor that an answer names in its rows, or in common for all rows (`scope`, `each`)."""
+    return _together(answer.get("scope", {}), answer.get("each", {}), *rows_of(answer))
+
+
+def _together(*mappings: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return every level of each factor in these mappings."""
     known: dict[str, dict[str, None]] = {}
-    for named in (answer.get("scope", {}), answer.get("each", {}), *rows_of(answer)):
-        for factor, levels in named.items():
+    for mapping in mappings:
+        for factor, levels in mapping.items():
             known.setdefault(factor, {}).update(dict.fromkeys(levels))
     return {factor: list(levels) for factor, levels in known.items()}
 
@@ -73,3 +81,17 @@ def _check_names(study: dict, answer: dict, key: str, design: Design, refer: Ref
         for factor, named in answer.get(part, {}).items():
             refer(f"{key}.{part}", [factor], list(known))
             refer(f"{key}.{part}.{factor}", list(named), known[factor])
+    _check_recommendation(answer, f"{key}.recommend", refer)
+
+
+def _check_recommendation(answer: dict, key: str, refer: Refer) -> None:
+    """Check the levels that a recommendation names, which are those of rows, and that its steps are there."""
+    rules = answer.get("recommend", {})
+    if rules.get("compare") == STEPS:
+        refer(f"{key}.compare", [STEPS], [STEPS if "steps" in answer else BASELINE])
+    known = _together(*rows_of(answer))
+    named = {"rows": rules.get("rows", {}), **{f"groups.{name}": levels for name, levels in rules.get("groups", {}).items()}}
+    for part, levels_of_part in named.items():
+        refer(f"{key}.{part}", list(levels_of_part), list(known))
+        for factor, levels in levels_of_part.items():
+            refer(f"{key}.{part}.{factor}", levels, known[factor])

@@ -12,7 +12,7 @@ from plimsoll.claims import answer
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config import answers
 from plimsoll.config.studies import Study
-from plimsoll.pages import answer_words
+from plimsoll.pages import answer_recommendation, answer_words
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS
 from plimsoll.pages.formats import capital, missing
 from plimsoll.planning.availability import TOO_SHORT
@@ -22,14 +22,23 @@ from plimsoll.planning.forecasts import Given
 def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list[dict]:
     """Return what the template shows of each answer to a study's question.
 
-    Each has its `name`, and the answer as it is `said` in a few sentences. `parts` are its parts, one per level of
+    Each has its `name`, the answer as it is `said` in a few sentences, and a `recommendation`: what to do, and where that
+    holds. `parts` are its parts, one per level of
     `each`, and `not_here` those that are unavailable. `columns` are the metrics' labels. `several` says whether a ratio
     is of several comparisons. `no_time` is the number of ratios to the baseline that the time was too short for.
 
     `table` is that of plimsoll.claims.answer, and `given` the time that the study was measured for.
     """
     shown = [_answer(answer.of(table, named), named, study, given) for named in answers.of(study)]
-    return [{**one, "said": answer_words.told(one, given)} for one in shown]
+    return [_worded(one, named, study, given) for one, named in zip(shown, answers.of(study), strict=True)]
+
+
+def _worded(one: dict, named: dict, study: Study, given: Given | None) -> dict:
+    """Return an answer with its sentences."""
+    parts = [*one["parts"], *one["not_here"]]
+    advice = answer_recommendation.recommended(parts, named, study["id"], given)
+    said = " ".join(filter(None, [answer_words.told(one, given, advice.bounded), advice.unknown]))
+    return {**one, "said": said, "recommendation": advice.recommendation}
 
 
 def _answer(table: pd.DataFrame, named: dict, study: Study, given: Given | None) -> dict:
@@ -46,6 +55,7 @@ def _answer(table: pd.DataFrame, named: dict, study: Study, given: Given | None)
         "several": any(row["comparisons"] > 1 for row in rows),
         "no_time": sum(row["reason"] == TOO_SHORT for row in rows if row["against"] == answer.BASELINE),
         "margin": MARGIN,
+        "compare": named.get("recommend", {}).get("compare", answers.BASELINE),
     }
 
 
@@ -63,7 +73,7 @@ def _arranged(rows: list[dict]) -> list[str]:
         all_of_them = all(row["arrangement"] == words for row in known)
         which = "These ratios" if all_of_them else f"The ratios of {answer_words.listed(labels)}"
         judged = "each finding is judged in every way that breaks nothing of its cells"
-        said.append(f"{which} are with {words}: the paper leaves that open, and {judged}.")
+        said.append(f"{which} are with {words}. The paper leaves that open: {judged}.")
     return said
 
 
@@ -72,18 +82,26 @@ def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> d
     level = study.design.report.level
     common = {factor: levels[0] for factor, levels in named.get("scope", {}).items()}
     common = {**{factor: rows[0][factor] for factor in named.get("each", {})}, **common}
-    begun = {"name": ", ".join(level(factor, name) for factor, name in common.items()), "reason": ""}
+    against = {name: [row for row in rows if row["against"] == name] for name in (answer.BASELINE, answer.FIRST)}
+    cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
+    baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
+    table = _rows(against[answer.BASELINE], named, study, given)
+    stepped = _stepped(against[answer.FIRST], named, study, given)
+    lead = _lead(named, study)
+    by_steps = named.get("recommend", {}).get("compare") == answers.STEPS
+    begun = {
+        "name": ", ".join(level(factor, name) for factor, name in common.items()),
+        "reason": "",
+        "compared": stepped if by_steps else table,
+        "comparison": lead if by_steps else f"what is set against {baseline}",
+    }
     if all(missing(row["ratio"]) for row in rows):
         return {**begun, "reason": "; ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))}
-    against = {name: [row for row in rows if row["against"] == name] for name in (answer.BASELINE, answer.FIRST)}
-    table = _rows(against[answer.BASELINE], named, study, given)
     known = [row for row in table if _known(row)]
     lacking = [cell["reason"] for row in table for cell in row["cells"] if missing(cell["ratio"])]
     # Ratios that there was no time for are counted for the answer as a whole.
     lacking = [reason for reason in lacking if reason != TOO_SHORT]
-    cell = next((row["cell_b"] for row in against[answer.BASELINE] if row["cell_b"]), None)
-    baseline = study.design.report.row({factor: levels[0] for factor, levels in named["baseline"].items()}, cell)
-    steps = _steps(against[answer.FIRST], named, study, given)
+    steps = {"lead": capital(lead), "items": items} if (items := answer_words.steps(list(filter(_known, stepped)))) else None
     # With steps, each note about a row stands beside its own row.
     of_rows = [] if steps else [note for row in known for note in _notes_of(named, row["levels"])]
     return {
@@ -93,7 +111,7 @@ def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> d
         "steps": steps,
         "notes": [*dict.fromkeys([*_notes_of(named, common), *of_rows]), *_arranged(rows)],
         "lacking": list(dict.fromkeys(lacking)),
-        "sentences": [*answer_words.against(baseline, table), *answer_words.set_apart(table)],
+        "sentences": answer_words.set_apart(table),
         "sure": answer_words.sure([cell for row in table for cell in row["cells"]], study["alpha"]),
     }
 
@@ -117,22 +135,27 @@ def _rows(rows: list[dict], named: dict, study: Study, given: Given | None) -> l
     return told
 
 
-def _steps(rows: list[dict], named: dict, study: Study, given: Given | None) -> dict | None:
-    """Return what the last level of the factor of `steps` costs compared with its first; None if no such ratio is known.
+def _stepped(rows: list[dict], named: dict, study: Study, given: Given | None) -> list[dict]:
+    """Return the rows of what the last level of the factor of `steps` costs compared with its first.
 
-    The result has a `lead`, and one sentence per combination of levels of the other factors.
+    There is one row per combination of levels of the other factors.
     """
-    told = [row for row in _rows(rows, named, study, given) if _known(row)]
-    if not told:
-        return None
-    stepped, named_row = named["steps"], study.design.report.row
-    others = [factor for factor in named["rows"] if factor != stepped]
-    ends, level = named["rows"][stepped], study.design.report.level
-    for row in told:
-        row["name"] = ", ".join(level(factor, row["levels"][factor]) for factor in others)
-        row["note"] = " ".join([*_notes_of(named, row["levels"]), *filter(None, [answer_words.lacking(row["lacks"])])])
-    first, final = (named_row({stepped: one}, None) for one in (ends[0], ends[-1]))
-    return {"lead": f"{capital(final)} instead of {first}", **answer_words.steps(told)}
+    others = [factor for factor in answers.rows_of(named)[0] if factor != named.get("steps")]
+    told = []
+    for row in _rows(rows, named, study, given):
+        name = ", ".join(study.design.report.level(factor, row["levels"][factor]) for factor in others)
+        note = " ".join([*_notes_of(named, row["levels"]), *filter(None, [answer_words.lacking(row["lacks"])])])
+        told.append({**row, "name": name, "note": note})
+    return told
+
+
+def _lead(named: dict, study: Study) -> str:
+    """Return in words what the steps of an answer compare; empty if it has none."""
+    if "steps" not in named:
+        return ""
+    ends = named["rows"][named["steps"]]
+    first, final = (study.design.report.row({named["steps"]: one}, None) for one in (ends[0], ends[-1]))
+    return f"{final} instead of {first}"
 
 
 def _cell(row: dict, study: Study, given: Given | None) -> dict:

@@ -1,10 +1,11 @@
 """Word the answer to a study's question.
 
-Each sentence says what is shown. Where no loss is shown, it says how large a loss the intervals do not exclude. All
-functions are pure.
+Each sentence says what is shown. Where no loss is shown, it says how large a loss is possible: the far end of the 95 %
+interval. All functions are pure.
 """
 
 from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.config.answers import BASELINE, STEPS
 from plimsoll.pages.formats import TIMES, capital, interval, missing, percent, ratio
 from plimsoll.planning.forecasts import Given
 
@@ -13,44 +14,10 @@ LOSS, GAIN, NO_LOSS = "loss", "gain", "no-loss"
 PERCENT = percent(MARGIN).removeprefix("+").replace(".0 ", " ")
 
 
-def steps(rows: list[dict]) -> dict:
-    """Return what steps cost, such as splitting: `items` with a text per row, and a `headline` if rows have names."""
-    losing, others = ([row["name"] for row in rows if _has(row, LOSS) is lost] for lost in (True, False))
-    headline = ""
-    if rows[0]["name"]:
-        headline = (
-            f"is shown to cost more than {PERCENT} with {listed(losing)}"
-            if losing
-            else f"is not shown to cost more than {PERCENT} anywhere"
-        )
-        headline += f"; no such cost is shown with {listed(others)}." if losing and others else "."
+def steps(rows: list[dict]) -> list[dict]:
+    """Return the rows of what steps cost, such as splitting, each with a `text`; rows with a loss come first."""
     ordered = sorted(rows, key=lambda row: not _has(row, LOSS))
-    return {"headline": headline, "items": [{**row, "text": of_row(row["cells"])} for row in ordered]}
-
-
-def against(baseline: str, rows: list[dict]) -> list[str]:
-    """Return sentences on which rows are slower than the baseline, which faster, and how large a loss the others may have.
-
-    Rows that are set apart are left out. If all rows are, there is no sentence.
-    """
-    if not (known := _known(rows)):
-        return [f"Nothing was measured that could be set against {baseline}."]
-    if not (known := [row for row in known if not row["lacks"]]):
-        return []
-    losing, gaining = ([row for row in known if _has(row, mark)] for mark in (LOSS, GAIN))
-    said = [
-        _compared("Slower", baseline, losing, LOSS)
-        if losing
-        else f"Nothing is shown to be slower than {baseline} by more than {PERCENT}."
-    ]
-    if gaining:
-        said.append(_compared("Faster", baseline, gaining, GAIN))
-    others = [row for row in known if not _has(row, LOSS)]
-    if excluded := [row for row in others if _excluded(row["cells"])]:
-        said.append(_at_most(excluded))
-    if undecided := [row for row in others if row not in excluded]:
-        said.append(_left_open(undecided))
-    return said
+    return [{**row, "text": of_row(row["cells"])} for row in ordered]
 
 
 def set_apart(rows: list[dict]) -> list[str]:
@@ -72,45 +39,42 @@ def lacking(lacks: str) -> str:
     return f"the paper's statements about this need {lacks}." if lacks else ""
 
 
-def told(answer: dict, given: Given | None = None) -> str:
+def told(answer: dict, given: Given | None = None, bounded: bool = False) -> str:
     """Return an answer (plimsoll.pages.answer.shown) in a few sentences, the same for pages and the terminal.
 
-    They say which steps cost something, and what is shown of the ratios to the baseline. They also say for how many of
-    these ratios the `given` time was too short. Rows that are set apart do not count.
+    They say what is shown of steps, and of the ratios to the baseline. They also say for how many of these ratios the
+    `given` time was too short. Rows that are set apart do not count. With `bounded`, another sentence says how large a
+    loss is possible among the ratios that a recommendation rests on.
     """
-    known = [
-        {**cell, "baseline": part["baseline"], "where": _where(row, part, answer["parts"])}
-        for part in answer["parts"]
-        for row in part["rows"]
+    parts = answer["parts"]
+    to_baseline = [cell for part in parts for cell in _cells(part["rows"], part, parts)]
+    of_steps = [cell for part in parts if part["steps"] for cell in _cells(part["steps"]["items"], part, parts)]
+    said = []
+    if of_steps:
+        lead = next(part["steps"]["lead"] for part in parts if part["steps"])
+        said.append(f"{lead}: {_ratios(of_steps, '', answer['compare'] == STEPS, bounded)}")
+    if to_baseline:
+        said.append(_ratios(to_baseline, f" to {parts[0]['baseline']}", answer["compare"] == BASELINE, bounded))
+    elif said and not answer["no_time"]:
+        said.append(f"nothing was measured that could be set against {parts[0]['baseline']}.")
+    if answer["no_time"]:
+        said.append(_no_time(answer["no_time"], bool(to_baseline), given))
+    return " ".join(map(capital, said or ["nothing that was measured answers it."]))
+
+
+def _cells(rows: list[dict], part: dict, parts: list[dict]) -> list[dict]:
+    """Return the known ratios of rows that are not set apart, each with the words `where` for its row."""
+    return [
+        {**cell, "where": ", ".join(filter(None, [row["name"], part["name"] if len(parts) > 1 else ""]))}
+        for row in rows
         for cell in row["cells"]
         if not row["lacks"] and not missing(cell["ratio"])
     ]
-    said = [step for part in answer["parts"] if (step := _step(part, answer["parts"], bool(known)))]
-    if known:
-        said.append(_ratios(known))
-    elif said and not answer["no_time"]:
-        said.append(f"nothing was measured that could be set against {answer['parts'][0]['baseline']}.")
-    if answer["no_time"]:
-        said.append(_no_time(answer["no_time"], bool(known), given))
-    return " ".join(map(capital, said or ["nothing that was measured answers it."]))
 
 
 def not_in(given: Given | None) -> str:
     """Return the words for a cell of a table that was not planned because the time was too short."""
     return f"not in the {given.hours:g} h" if given else "not in the given time"
-
-
-def _step(part: dict, parts: list[dict], beside: bool) -> str:
-    """Return words on what the steps of a part cost: their headline.
-
-    If the headline is empty, the steps have one row. Its text is used if there is nothing `beside` it; otherwise
-    nothing is said.
-    """
-    steps = part["steps"]
-    if not steps or not (steps["headline"] or not beside):
-        return ""
-    where = f"{part['name']}: " if len(parts) > 1 else ""
-    return where + steps["lead"] + (f" {steps['headline']}" if steps["headline"] else f": {steps['items'][0]['text']}")
 
 
 def _no_time(number: int, some: bool, given: Given | None) -> str:
@@ -124,29 +88,29 @@ def _no_time(number: int, some: bool, given: Given | None) -> str:
     return f"{which} {not_in(given)}{goes_on}."
 
 
-def _ratios(known: list[dict]) -> str:
-    """Return words on how many of these ratios are losses, and the largest loss.
+def _ratios(known: list[dict], to: str, first: bool, bounded: bool) -> str:
+    """Return sentences on how many of these ratios `to` something are losses.
 
-    If none is a loss, they say how large a loss the intervals do not exclude.
+    If none is, they say how large a loss is possible. The `first` comparison is the one that a recommendation rests on:
+    its largest loss is shown. How large a loss is possible in it is left out if another sentence says so (`bounded`).
     """
-    losing = [cell for cell in known if cell["mark"] == LOSS]
-    of_all = f"{len(known)} ratio{'s' if len(known) > 1 else ''} to {known[0]['baseline']}"
-    if not losing:
-        most = max(known, key=lambda cell: cell["open_loss"])
-        where = f"{most['where']}: {most['label']}"
-        if _excluded(known):
-            every = f"a loss of more than {PERCENT} is ruled out in {'all ' if len(known) > 1 else ''}{of_all}"
-            return f"{every}; {_reach(most['open_loss'], where)}."
-        left = f"one of up to {_size(most['open_loss'])} ({where}) cannot be ruled out"
-        return f"none of {of_all} is shown to be a loss of more than {PERCENT}, and {left}."
-    most = max(losing, key=lambda cell: abs(cell["size"]))
-    number = f"{len(losing)} of {of_all} {'are' if len(losing) > 1 else 'is'} shown to be a loss of more than {PERCENT}"
-    return f"{number}{'; the largest is' if len(losing) > 1 else ':'} that of {most['where']} ({_value(most)})."
+    of_all = f"{len(known)} ratio{'s' if len(known) > 1 else ''}{to}"
+    if losing := [cell for cell in known if cell["mark"] == LOSS]:
+        most = max(losing, key=lambda cell: abs(cell["size"]))
+        several = len(losing) > 1
+        said = f"{len(losing)} of {of_all} {'lose' if several else 'loses'} more than {PERCENT}"
+        if not first:
+            return f"{said}."
+        return f"{said}. The largest: {_place(most)}{_value(most)}." if several else f"{said}: {_place(most)}{_value(most)}."
+    if _excluded(known):
+        return f"a loss of more than {PERCENT} is ruled out in {'all ' if len(known) > 1 else ''}{of_all}."
+    said = f"none of {of_all} is shown to lose more than {PERCENT}"
+    left = "" if first and bounded else f"; a loss of {size(max(cell['open_loss'] for cell in known))} is possible"
+    return f"{said}{left}."
 
 
-def _where(row: dict, part: dict, parts: list[dict]) -> str:
-    """Return the name of a row, and that of its part if the answer has several."""
-    return f"{row['name']}, {part['name']}" if len(parts) > 1 else row["name"]
+def _place(cell: dict) -> str:
+    return f"{cell['where']}, " if cell["where"] else ""
 
 
 def _known(rows: list[dict]) -> list[dict]:
@@ -154,44 +118,9 @@ def _known(rows: list[dict]) -> list[dict]:
     return [row for row in rows if any(not missing(cell["ratio"]) for cell in row["cells"])]
 
 
-def _compared(word: str, baseline: str, rows: list[dict], mark: str) -> str:
-    which = "; ".join(f"{row['name']}: {_shown(row['cells'], mark)}" for row in rows)
-    return f"{word} than {baseline} by more than {PERCENT}: {which}."
-
-
 def _excluded(cells: list[dict]) -> bool:
     """Return whether a loss of more than the margin is excluded for all ratios of these cells that are known."""
     return all(cell["mark"] in (GAIN, NO_LOSS) for cell in cells if not missing(cell["ratio"]))
-
-
-def _at_most(rows: list[dict]) -> str:
-    """Return a sentence on rows for which a loss beyond the margin is excluded: how large a loss their intervals reach."""
-    most = max(rows, key=lambda row: _most_open(row["cells"]))
-    loss, label = _most_open(most["cells"])
-    where = f"{label}; {most['name']}" if len(rows) > 1 else label
-    names = listed([row["name"] for row in rows])
-    return f"A loss of more than {PERCENT} is ruled out for {names}; {_reach(loss, where)}."
-
-
-def _reach(loss: float, where: str) -> str:
-    """Return how far intervals reach where a loss of more than the margin is excluded.
-
-    The interval may reach beyond the margin, as it is two-sided and the test is one-sided.
-    """
-    sided = "95 % intervals" if loss <= MARGIN else "95 % intervals, which unlike the test are two-sided,"
-    return f"{sided} end at one of {_size(loss)} ({where}) at most"
-
-
-def _left_open(rows: list[dict]) -> str:
-    """Return a sentence on rows without a shown loss: whose intervals leave the least room for a loss, and whose the most."""
-    least, most = (choose(rows, key=lambda row: _most_open(row["cells"])) for choose in (min, max))
-    names = listed([row["name"] for row in rows])
-    if least is most:
-        return f"No such loss is shown for {names}, which does not mean that there is none: {_open(least['cells'])}."
-    return (
-        f"No such loss is shown for {names}, which does not mean that there is none. There is least room for one with "
-        f"{least['name']}: {_open(least['cells'])}. There is most with {most['name']}: {_open(most['cells'])}."
-    )
 
 
 def sure(cells: list[dict], alpha: float) -> str:
@@ -201,17 +130,17 @@ def sure(cells: list[dict], alpha: float) -> str:
         return ""
     blocks = sorted({int(cell["n"]) for cell in known})
     number = str(blocks[0]) if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
-    found = f"{number} blocks, which can find {_detectable(known)} with a probability of 80 %"
+    found = f"{number} blocks. They find {_detectable(known)} with a probability of 80 %"
+    bound = "What is called possible is the far end of a 95 % interval."
     if len(known) == 1:
-        return f"How sure: the ratio is of {found}. What cannot be ruled out is the far end of its 95 % interval."
+        return f"How sure: the ratio is of {found}. {bound}"
     before = sum(cell["p_beyond"] < alpha for cell in known)
     after = sum(cell["p_beyond_holm"] < alpha for cell in known)
     none = sum(cell["p_no_loss_holm"] < alpha for cell in known)
     return (
-        f"How sure: each ratio is of {found}. "
-        f"Of the {len(known)} ratios {after} {'lies' if after == 1 else 'lie'} beyond {PERCENT} either way when p is adjusted "
-        f"for their number (Holm), {before} before that; for {none} a loss of more than {PERCENT} is ruled out. What cannot be "
-        "ruled out is the far end of a 95 % interval, each taken by itself."
+        f"How sure: each ratio is of {found}. p is adjusted (Holm) for the {len(known)} ratios: {after} "
+        f"{'lies' if after == 1 else 'lie'} beyond {PERCENT} either way ({before} before that). For {none} a loss of more "
+        f"than {PERCENT} is ruled out. {bound}"
     )
 
 
@@ -219,7 +148,7 @@ def _detectable(cells: list[dict]) -> str:
     """Return the losses that so many blocks can detect: the smallest and the largest over the ratios, with their metrics."""
     ends = [choose(cells, key=lambda cell: cell["detectable"]) for choose in (min, max)]
     several = len({cell["label"] for cell in cells}) > 1
-    told = [_size(1 - 1 / (1 + cell["detectable"])) + (f" ({cell['label']})" if several else "") for cell in ends]
+    told = [size(1 - 1 / (1 + cell["detectable"])) + (f" ({cell['label']})" if several else "") for cell in ends]
     return f"losses of {' to '.join(dict.fromkeys(told))}"
 
 
@@ -274,9 +203,9 @@ def _most_open(cells: list[dict]) -> tuple[float, str]:
 
 def _open(cells: list[dict]) -> str:
     loss, label = _most_open(cells)
-    return f"a loss of up to {_size(loss)} ({label}) cannot be ruled out"
+    return f"a loss of up to {size(loss)} ({label}) is possible"
 
 
-def _size(loss: float) -> str:
+def size(loss: float) -> str:
     """Return a loss in percent. A loss that would print as 0 is printed as the smallest loss that is not 0."""
     return f"{100 * loss:.0f} %" if loss >= 0.0995 else f"{100 * max(loss, 0.001):.1f} %"

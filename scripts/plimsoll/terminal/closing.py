@@ -209,7 +209,9 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
 
 
 def _answers(path: Path, study: Study) -> list[str]:
-    """Return each answer to the question of a study as the pages word it, from the file that the stage `claims` left.
+    """Return each answer to the question of a study and its recommendation, as the pages word them.
+
+    They follow from the file that the stage `claims` left.
 
     Return nothing without that file.
     """
@@ -219,4 +221,10 @@ def _answers(path: Path, study: Study) -> list[str]:
     if not path.is_file():
         return []
     shown = answer_page.shown(answer.read(path), study, forecasts.given(study["id"], path.parent))
-    return [f"{' '.join(filter(None, ['The answer', one['name']]))}: {one['said']}" for one in shown]
+    return [line for one in shown for line in _lines(one)]
+
+
+def _lines(answer: dict) -> list[str]:
+    """Return the answer, and the recommendation that follows from it if there is one."""
+    named = " ".join(filter(None, ["The answer", answer["name"]]))
+    return [f"{named}: {answer['said']}", *filter(None, [answer["recommendation"]])]

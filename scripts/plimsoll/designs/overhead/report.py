@@ -19,6 +19,7 @@ class Report(design.Report):
     GLOSSARY = words.GLOSSARY
     cell_label = staticmethod(words.cell)
     level = staticmethod(words.level)
+    row = staticmethod(words.row)
 
     def content(
         self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame

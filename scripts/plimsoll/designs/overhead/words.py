@@ -6,6 +6,8 @@ from plimsoll.interchange import ABSENT
 from plimsoll.pages.glossary import Term
 from plimsoll.workloads.base import Microservice
 
+# Runtimes whose label is not a proper name: what they are called inside a sentence.
+INSIDE = {"bare": "bare metal", "vm": "virtual machines", "vm-emulated": "emulated virtual machines"}
 STORAGE = {OWN: "its own files", VOLUME: "on a volume", ABSENT: ""}
 
 GLOSSARY = (
@@ -49,6 +51,11 @@ def cell(path: str, metric: dict) -> str:
     benchmark, runtime, *storage = path.split("/")
     where = level("runtime", runtime) + (f" {STORAGE[VOLUME]}" if storage == [VOLUME] else "")
     return f"{level('benchmark', benchmark)}, {where}"
+
+
+def row(levels: dict[str, str], path: str | None) -> str:
+    """Return a row of the study's answer for people, to stand inside a sentence: its levels."""
+    return ", ".join(INSIDE.get(name) or level(factor, name) for factor, name in levels.items())
 
 
 def environment(runtime: str, storage: str) -> str:

@@ -1,0 +1,282 @@
+"""Recommend what to do, from the ratios of an answer to a study's question.
+
+A recommendation rests on what is shown only: a loss or a gain beyond the margin, or that such a loss is excluded. What
+is unknown is never recommended. A study's file has the verbs (`recommend`, config/README.md). All functions are pure.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import NamedTuple
+
+from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.config.answers import STEPS
+from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS, PERCENT, capital, listed, not_in, size
+from plimsoll.pages.formats import missing
+from plimsoll.planning.availability import TOO_SHORT
+from plimsoll.planning.forecasts import Given
+
+# What is known of a row that shows no difference: too little for a recommendation, or nothing at all.
+OPEN, MISSING = "open", "missing"
+# Keys of the phrases by what is shown.
+PHRASES = {LOSS: "loss", GAIN: "gain", NO_LOSS: "no_loss"}
+# Longest sentence (words), most metrics and deployments that are named in it, and most that are named as unavailable.
+WORDS, METRICS, ROWS, UNAVAILABLE = 25, 2, 3, 2
+# A number of repetitions is rounded up to a multiple of this.
+ROUNDED = 10
+
+
+class Row(NamedTuple):
+    """One deployment in one part of an answer, with its ratios (`cells`) and what they show together (`kind`)."""
+
+    name: str
+    part: str
+    levels: Mapping[str, str]
+    cells: list[dict]
+    kind: str
+
+
+class Unit(NamedTuple):
+    """Rows that show the same and are named by one name."""
+
+    name: str
+    rows: list[Row]
+
+
+class Advice(NamedTuple):
+    """What to do (`recommendation`), what is `unknown`, and whether one of them says how large a loss is possible."""
+
+    recommendation: str
+    unknown: str
+    bounded: bool
+
+
+def recommended(parts: list[dict], named: Mapping, study: str, given: Given | None) -> Advice:
+    """Return what to do and what is unknown, each in sentences.
+
+    `parts` are those of an answer (plimsoll.pages.answer), `named` the answer in the file of the `study`, and `given`
+    the time that it was measured for. The recommendation says where it holds. If there is none, it says what is missing
+    and what to type. All texts are empty if the study's file has no `recommend`, or if the table is older than the answer.
+    """
+    if not (rules := named.get("recommend")) or not parts:
+        return Advice("", "", False)
+    rows = [row for part in parts for row in _rows(part, rules)]
+    known = [row for row in rows if row.kind != MISSING]
+    units = list(_units(known, rules.get("groups", {})))
+    if chosen := _chosen(units, rules):
+        rests_on = [row for of_kind in chosen.values() for unit in of_kind for row in unit.rows]
+        recommendation = f"{_what(chosen, rules)} {_holds(rests_on, rules)}"
+        unknown = [_unknown(units, known), _unavailable(rows, known), _command(known, study)]
+    else:
+        recommendation = _nothing(rows, known, rules, parts, study, given)
+        unknown = [_unavailable(rows, known)]
+    return Advice(recommendation, " ".join(filter(None, unknown)), bool(_open(known)))
+
+
+def _rows(part: dict, rules: Mapping) -> Iterable[Row]:
+    """Yield the rows of a part that a recommendation is about. Rows that are set apart (`lacks`) are not."""
+    wanted = rules.get("rows", {})
+    for row in part["compared"]:
+        if row["lacks"] or not _has(row["levels"], wanted):
+            continue
+        yield Row(row["name"], part["name"], row["levels"], row["cells"], _kind(row["cells"]))
+
+
+def _has(levels: Mapping[str, str], wanted: Mapping[str, list[str]]) -> bool:
+    return all(levels[factor] in of_factor for factor, of_factor in wanted.items())
+
+
+def _kind(cells: list[dict]) -> str:
+    """Return what a row's known ratios show: LOSS or GAIN if any does, NO_LOSS if all do, otherwise OPEN or MISSING."""
+    if not (known := _known(cells)):
+        return MISSING
+    marks = {cell["mark"] for cell in known}
+    return next((mark for mark in (LOSS, GAIN) if mark in marks), NO_LOSS if marks == {NO_LOSS} else OPEN)
+
+
+def _known(cells: Iterable[dict]) -> list[dict]:
+    return [cell for cell in cells if not missing(cell["ratio"])]
+
+
+def _units(rows: list[Row], groups: Mapping[str, Mapping]) -> Iterable[Unit]:
+    """Yield rows by group. A row without a group is one by itself, in all parts of the answer.
+
+    Where rows of a group show different things, they are units of their own, with their parts or their number.
+    """
+    own = {id(row): next((name for name, levels in groups.items() if _has(row.levels, levels)), row.name) for row in rows}
+    for name in dict.fromkeys(own.values()):
+        of_name = [row for row in rows if own[id(row)] == name]
+        for kind in dict.fromkeys(row.kind for row in of_name):
+            alike = [row for row in of_name if row.kind == kind]
+            yield Unit(name if len(alike) == len(of_name) else f"{name} ({_which(alike, of_name)})", alike)
+
+
+def _which(rows: list[Row], of_all: list[Row]) -> str:
+    """Return the parts of a row that these are, or how many of the rows of a group."""
+    if len({row.name for row in of_all}) == 1:
+        return listed([row.part for row in rows])
+    return f"{len(rows)} of {len(of_all)} deployments"
+
+
+def _chosen(units: list[Unit], rules: Mapping) -> dict[str, list[Unit]]:
+    """Return the units that something is recommended about, by what is shown of them.
+
+    If no unit shows anything as a whole, those are chosen of which some metrics exclude a loss.
+    """
+    by_kind = {kind: [unit for unit in units if unit.rows[0].kind == kind] for kind in PHRASES}
+    if not any(by_kind[kind] for kind in by_kind if PHRASES[kind] in rules):
+        by_kind = {OPEN: [unit for unit in units if all(_labels(row.cells, NO_LOSS) for row in unit.rows)]}
+    return {kind: of_kind for kind, of_kind in by_kind.items() if of_kind and PHRASES.get(kind, "no_loss") in rules}
+
+
+def _what(chosen: dict[str, list[Unit]], rules: Mapping) -> str:
+    """Return what to do, in one sentence if it is not too long, and otherwise in one for each kind of unit."""
+    clauses = [_clause(kind, units, rules) for kind, units in chosen.items()]
+    together = "; ".join(clauses)
+    return ". ".join(map(capital, clauses if len(together.split()) > WORDS else [together])) + "."
+
+
+def _clause(kind: str, units: list[Unit], rules: Mapping) -> str:
+    phrase = rules[PHRASES.get(kind, "no_loss")].format(rows=_names([unit.name for unit in units]))
+    rows = [row for unit in units for row in unit.rows]
+    labels = {cell["label"] for row in rows for cell in row.cells}
+    if kind == LOSS:
+        # The first level of steps is recommended because the last one is worse.
+        otherwise = "otherwise " if rules["compare"] == STEPS else ""
+        return f"{phrase} ({otherwise}{_metrics(rows, LOSS)} worse{_spared(rows)}{_gained(rows)})"
+    if kind == NO_LOSS and all(len(_known(row.cells)) == len(row.cells) for row in rows):
+        return f"{phrase} ({'no metric' if len(labels) > 1 else f'{labels.pop()} not'} worse)"
+    mark, word = (GAIN, "better") if kind == GAIN else (NO_LOSS, "not worse")
+    return f"{phrase} for {_metrics(rows, mark)} ({word})"
+
+
+def _names(names: list[str]) -> str:
+    return listed(names) if len(names) <= ROWS + 1 else f"{listed(names[:ROWS])} and {len(names) - ROWS} more"
+
+
+def _labels(cells: list[dict], *marks: str) -> list[str]:
+    return [cell["label"] for cell in cells if cell["mark"] in marks]
+
+
+def _metrics(rows: list[Row], mark: str) -> str:
+    """Return the metrics with a mark if they are few and the same in all rows; otherwise their numbers."""
+    marked = [_labels(row.cells, mark) for row in rows]
+    if len({frozenset(labels) for labels in marked}) == 1 and len(marked[0]) <= METRICS:
+        return listed(marked[0])
+    numbers = {len(labels) for labels in marked}
+    of_all = max(len(row.cells) for row in rows)
+    return "every metric" if numbers == {of_all} else f"{_range(numbers)} of {of_all} metrics"
+
+
+def _spared(rows: list[Row]) -> str:
+    """Return the metrics that exclude a loss in each of these rows, if they are few."""
+    each = [set(_labels(row.cells, NO_LOSS)) for row in rows]
+    spared = [cell["label"] for cell in rows[0].cells if cell["label"] in set.intersection(*each)]
+    return f", {listed(spared)} not" if 0 < len(spared) <= METRICS else ""
+
+
+def _gained(rows: list[Row]) -> str:
+    """Return the metrics that gain in rows with a loss: what is lost by a recommendation against them."""
+    gaining = [row for row in rows if _labels(row.cells, GAIN)]
+    return f", {_metrics(gaining, GAIN)} better" if gaining else ""
+
+
+def _together(parts: list[str]) -> str:
+    """Return the names of parts as one: UMA and NUMA, exactly subscribed."""
+    words = [part.split(", ") for part in parts]
+    if len(set(map(len, words))) > 1:
+        return listed(parts)
+    return ", ".join(listed(list(dict.fromkeys(of_each))) for of_each in zip(*words, strict=True))
+
+
+def _holds(rows: list[Row], rules: Mapping) -> str:
+    """Return the sentence on where a recommendation holds: parts, arrangement, margin, metrics and blocks."""
+    cells = [cell for row in rows for cell in row.cells if cell["mark"]]
+    parts = _together(list(dict.fromkeys(row.part for row in rows)))
+    arranged = " or ".join(dict.fromkeys(cell["arrangement"] for cell in cells if not missing(cell["arrangement"])))
+    begun = f"Holds here{f' for {parts}' if parts else ''}"
+    where = filter(None, [begun, f"with {arranged}" if arranged else "", rules.get("holds")])
+    labels = list(dict.fromkeys(cell["label"] for cell in cells))
+    basis = [f"margin {PERCENT}", labels[0] if len(labels) == 1 else f"{len(labels)} metrics"]
+    basis.append(f"{_range({int(cell['n']) for cell in cells})} blocks")
+    if (most := max(cell["comparisons"] for cell in cells)) > 1:
+        basis.append(f"averages of {most} comparisons")
+    return f"{', '.join(where)} ({', '.join(basis)})."
+
+
+def _range(numbers: Iterable[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _open(rows: list[Row]) -> list[dict]:
+    return [cell for row in rows for cell in _known(row.cells) if not cell["mark"]]
+
+
+def _unknown(units: list[Unit], rows: list[Row]) -> str:
+    """Return the sentence on what is unknown: deployments of which nothing is shown, or else a number of ratios.
+
+    It says how large a loss is possible.
+    """
+    if not (unknown := _open(rows)):
+        return ""
+    number = f"Unknown: {len(unknown)} of {_number(rows)} ratios"
+    open_units = [unit for unit in units if unit.rows[0].kind == OPEN]
+    if 0 < len(open_units) <= ROWS and len(open_units) < len(units):
+        own = _open([row for unit in open_units for row in unit.rows])
+        return f"{number}. With {listed([unit.name for unit in open_units])} {_possible(own)}."
+    return f"{number}; {_possible(unknown)}."
+
+
+def _number(rows: list[Row]) -> int:
+    return sum(len(_known(row.cells)) for row in rows)
+
+
+def _possible(unknown: list[dict]) -> str:
+    most = max(unknown, key=lambda cell: cell["open_loss"])
+    return f"a loss of {size(most['open_loss'])} ({most['label']}) is possible"
+
+
+def _unavailable(rows: list[Row], known: list[Row]) -> str:
+    """Return the sentence on deployments without a ratio beside others that have one; empty if they are many."""
+    there = {row.name for row in known}
+    names = list(dict.fromkeys(row.name for row in rows if row.name not in there and not _in_time(row)))
+    return f"Without a ratio here: {listed(names)}." if known and 0 < len(names) <= UNAVAILABLE else ""
+
+
+def _in_time(row: Row) -> bool:
+    """Return whether a row has no ratio because the time was too short; the answer counts those."""
+    return any(cell["reason"] == TOO_SHORT for cell in row.cells)
+
+
+def _command(rows: list[Row], study: str) -> str:
+    """Return the sentence on the command that should decide half of the ratios that show nothing; empty if there is none.
+
+    A ratio without a difference needs as many blocks as show that a loss of MARGIN is excluded, with the spread as
+    estimated.
+    """
+    if not (unknown := _open(rows)):
+        return ""
+    target = -math.log1p(-MARGIN)
+    needed = [cell["n"] * (math.log1p(cell["detectable"]) / target) ** 2 for cell in unknown if not missing(cell["detectable"])]
+    if not needed:
+        return f"`make precise STUDIES={study}` measures more."
+    number = max(ROUNDED, ROUNDED * math.ceil(median(needed) / ROUNDED))
+    return f"`make precise STUDIES={study} MAXIMUM={number}` should decide half."
+
+
+def _nothing(rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str, given: Given | None) -> str:
+    """Return sentences for an answer that recommends nothing: which comparison is missing, and what to type."""
+    begun = f"Nothing can be recommended about {rules['about']}"
+    if known:
+        worst = max((cell["open_loss"] for cell in _open(known)), default=0.0)
+        left = f", and {len(_open(known))} leave a loss of {size(worst)} possible" if _open(known) else ""
+        said = f"{begun}: none of {_number(known)} ratios shows a difference above {PERCENT}{left}."
+        return " ".join(filter(None, [said, _command(known, study)]))
+    which = parts[0]["comparison"]
+    if any(map(_in_time, rows)):
+        command = given.command if given else f"make reproduce STUDIES={study}"
+        return f"{begun}: {which} is {not_in(given)}. `{command}` measures it."
+    if any(cell["comparisons"] for row in rows for cell in row.cells):
+        return f"{begun}: {which} has too few runs. `make precise STUDIES={study}` measures more."
+    return f"{begun}: {which} cannot be measured on this host. `make list` says why."
