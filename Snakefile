@@ -66,6 +66,7 @@ onerror:
 # again even if the report that was made from them exists.
 rule all:
     input:
+        "results/index.html",
         "results/claims.html",
         [f"results/{name}/report.html" for name in SELECTED],
         [path for name in SELECTED for path in WORKFLOW.deleted_records(name)],

@@ -48,7 +48,7 @@ rule sessions:
         "python -m plimsoll sessions --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output.told} --means {output.means} --verdicts {output.verdicts} --comparisons {output.comparisons} 2> >(tee {log} >&2)"
 
 
-# All studies with a file of claims. Studies that are not selected are shown as an earlier start left them. Studies
+# The start page and the claims of all studies with a file of claims. Studies that are not selected are shown as an earlier start left them. Studies
 # without verdicts are listed as not available.
 rule verdicts:
     input:
@@ -61,6 +61,7 @@ rule verdicts:
         templates=TEMPLATES,
         style=STYLE,
     output:
+        start="results/index.html",
         page="results/claims.html",
         table="results/claims.csv",
     log:
@@ -71,4 +72,4 @@ rule verdicts:
         beside=WORKFLOW.beside(),
         verdicts_beside=WORKFLOW.beside_digest(),
     shell:
-        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --answers {input.answers} --sessions {input.sessions} --beside {params.beside} --page {output.page} --table {output.table} 2> >(tee {log} >&2)"
+        "python -m plimsoll verdicts --verdicts {input.verdicts} --comparisons {input.comparisons} --answers {input.answers} --sessions {input.sessions} --beside {params.beside} --page {output.page} --table {output.table} --start {output.start} 2> >(tee {log} >&2)"

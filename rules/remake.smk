@@ -113,6 +113,7 @@ def alone():
 
 rule all:
     input:
+        "results/index.html",
         "results/claims.html",
         [f"results/{name}/report.html" for name in SELECTED],
         [path for name in SELECTED for path in WORKFLOW.figures(name)],

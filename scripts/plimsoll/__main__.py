@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     stage(_claims, "study", paths=judged, says="{study}: judging what the paper says")
     together = ("plan", "results", "output", "means", "verdicts", "comparisons")
     stage(_sessions, "study", paths=together, says="{study}: putting its sessions together")
-    verdicts = stage(_verdicts, paths=("page", "table"), says="verdicts: writing the page")
+    verdicts = stage(_verdicts, paths=("page", "table", "start"), says="verdicts: writing the pages")
     verdicts.add_argument("--verdicts", nargs="+", type=Path, required=True, help="claims.json of each study that was measured")
     verdicts.add_argument(
         "--comparisons", nargs="+", type=Path, required=True, help="comparisons.csv of each, in the same order"
@@ -374,12 +374,14 @@ def _sessions(options: argparse.Namespace) -> None:
 
 def _verdicts(options: argparse.Namespace) -> None:
     """put the verdicts on all studies' claims together"""
-    from plimsoll.pages import verdict_page
+    from plimsoll.pages import start_page, verdict_page
 
     files = zip(options.verdicts, options.comparisons, options.answers, options.sessions, strict=True)
-    table, page = verdict_page.made(files, _study, options.beside)
+    every = verdict_page.gathered(files, _study, options.beside)
+    table, page = verdict_page.written(every, _study)
     table.to_csv(options.table, index=False)
     options.page.write_text(page)
+    options.start.write_text(start_page.render(every, _study, options.start.parent))
 
 
 @interruption.explained()

@@ -27,7 +27,7 @@ PLACE = "from"
 # Ends of the paths that other claims change.
 OF_CLAIMS = (
     *("/claims.json", "/claims.csv", "/comparisons.csv", "/sessions.json", "/sessions.csv"),
-    *("/together.json", "/together.csv", "/claims.html", "/report.html"),
+    *("/together.json", "/together.csv", "/claims.html", "/index.html", "/report.html"),
 )
 # Words for what is compared, and the ending of tables.
 MADE, TABLE = "tables, texts, pictures and pages", ".csv"

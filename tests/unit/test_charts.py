@@ -73,7 +73,8 @@ def texts(figure) -> list[Text]:
 
 
 def printed(figure) -> list[str]:
-    return [text.get_text() for axis in figure.axes for text in axis.texts]
+    every = (text.get_text() for axis in figure.axes for text in axis.texts)
+    return [text for text in every if text not in ("higher is better", "lower is better")]
 
 
 def check(figure) -> None:
@@ -348,6 +349,24 @@ def test_a_run_at_its_limit_is_shown_as_at_least_this_slow():
     assert "6/6" in printed(found.figure)
     assert any("at least" in text.get_text() for text in found.figure.legends[0].get_texts())
     assert "time limit" in found.caption and "time limit" not in drawn(told).caption
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+@pytest.mark.parametrize("made", [shown, events, yields])
+def test_every_panel_says_once_which_direction_is_better(made, better):
+    told = made()
+    told = replace(told, metrics={name: {**one, "better": better} for name, one in told.metrics.items()})
+    for axis in drawn(told).figure.axes:
+        assert [text.get_text() for text in axis.texts if "better" in text.get_text()] == [f"{better} is better"]
+
+
+def test_no_direction_is_said_where_metrics_differ_in_it():
+    told = patterns()
+    first, *others = told.metrics
+    mixed = {first: {**told.metrics[first], "better": "lower"}, **{name: told.metrics[name] for name in others}}
+    assert not any(
+        "better" in text.get_text() for axis in drawn(replace(told, metrics=mixed)).figure.axes for text in axis.texts
+    )
 
 
 def test_a_logarithmic_scale_has_plain_numbers():

@@ -4,8 +4,9 @@ import re
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from plimsoll.measuring import record
-from plimsoll.pages import comparison_rows, figure_list, formats, run_list, wording
+from plimsoll.pages import cards, comparison_rows, figure_list, formats, run_list, wording
 from plimsoll.planning import precision
 
 from tests.conftest import PROJECT, recorded, tried
@@ -258,8 +259,22 @@ def test_where_nothing_ran_there_is_no_list_of_runs(tmp_path):
     assert run_list.told(runs, {"factors": ["case", "pair"]}, tmp_path) == run_list.quiet(runs, {"factors": ["case"]}) == []
 
 
-def test_a_figure_of_one_column_has_most_of_the_page_s_width():
-    def png(width: int) -> bytes:
-        return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big")
+def test_only_figures_that_most_decided_claims_are_about_are_printed_in_a_summary():
+    decided = {"verdict": "reproduced"}
+    figures = [{"name": f"fig{number:02}", "claims": [decided] * (number % 9)} for number in range(12)]
+    chosen = figure_list.main(figures)
+    assert chosen == {"fig08", "fig07", "fig06", "fig05", "fig04", "fig03"}
+    open_ones = [{"name": name, "claims": [{"verdict": "inconclusive"}]} for name in ("a", "b")]
+    assert figure_list.main(open_ones) == {"a", "b"}
 
-    assert figure_list.width(png(1050)) == 46 and figure_list.width(png(2100)) == 92
+
+def test_a_cell_of_a_table_is_labelled_by_its_column_s_head():
+    table = (
+        '<table><thead><tr><th>cell</th><th class="number">ratio<br>[95 %]</th><th>a "quoted" &lt;head&gt;</th></tr></thead>'
+        '<tbody><tr><th scope="row">one</th><td class="number">1</td><td>2</td></tr>'
+        '<tr><th scope="row">two</th><td colspan="2">no run</td></tr></tbody></table><p>after</p>'
+    )
+    page = BeautifulSoup(cards.labelled(table), "html.parser")
+    labels = [[cell.get("data-label") for cell in row.find_all(["th", "td"])] for row in page.tbody.find_all("tr")]
+    assert labels == [["cell", "ratio", 'a "quoted" <head>'], ["cell", None]]
+    assert [head.attrs for head in page.thead.find_all("th")] == [{}, {"class": ["number"]}, {}]

@@ -1,5 +1,6 @@
 """Whole pages, made from the measurements in results/reference."""
 
+import functools
 import json
 import re
 import shutil
@@ -24,7 +25,7 @@ from tests import pages
 from tests.conftest import ONE_SESSION, REFERENCE, built, recorded, tried
 
 # The reference has the tables and the pictures, but neither records nor executed notebooks.
-NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "raw/")
+NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "index.html", "raw/")
 IMAGE = {
     "tag": "plimsoll",
     "id": "sha256:0123",
@@ -41,44 +42,44 @@ def verdicts_of(study: str) -> list[dict]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Return a function that makes the sources of a study's report, in a results folder made from the reference."""
-    results = tmp_path_factory.mktemp("results")
+    return functools.partial(from_reference, tmp_path_factory.mktemp("results"))
 
-    def make(name: str, host: dict, config: dict) -> report.Sources:
-        folder = results / name
-        shutil.copytree(REFERENCE / name, folder, dirs_exist_ok=True)
-        loaded = studies.load(name, designs.known())
-        plan = planner.make(loaded, studies.profile("quick"), host, config, {})
-        planner.write(plan, folder / "plan.json")
-        observations = collect.table(folder / "observations.csv", plan["factors"])
-        loaded.design.readings.tests(loaded, observations).to_csv(folder / "tables/tests.csv", index=False)
-        (folder / "claims.json").write_text(json.dumps(verdicts_of(name)))
-        (results / "host.json").write_text(
-            json.dumps({**inventory.discover(designs=designs.known().values()), "cpu_model": "a processor"})
-        )
-        (results / "image.json").write_text(json.dumps(IMAGE))
-        write_records(folder, plan)
-        found = sessions.summary(loaded, plan, results)
-        found.means.to_csv(folder / "sessions.csv", index=False)
-        found.comparisons.to_csv(folder / "together.csv", index=False)
-        levels.of_sessions(loaded, plan, results).to_csv(folder / "variance.csv", index=False)
-        (folder / "sessions.json").write_text(json.dumps(found.told))
-        (folder / "together.json").write_text(json.dumps(found.results))
-        files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "variance", "answer")}
-        return report.Sources(
-            **files,
-            plan=folder / "plan.json",
-            host=results / "host.json",
-            image=results / "image.json",
-            tests=folder / "tables/tests.csv",
-            verdicts=folder / "together.json",
-            comparisons=folder / "together.csv",
-            sessions=folder / "sessions.json",
-            figures=folder / "figures",
-            tables=folder / "tables",
-            records=folder / "runs",
-        )
 
-    return make
+def from_reference(results: Path, name: str, host: dict, config: dict) -> report.Sources:
+    """Return the sources of a study's report, in a folder of `results` that is made from the reference."""
+    folder = results / name
+    shutil.copytree(REFERENCE / name, folder, dirs_exist_ok=True)
+    loaded = studies.load(name, designs.known())
+    plan = planner.make(loaded, studies.profile("quick"), host, config, {})
+    planner.write(plan, folder / "plan.json")
+    observations = collect.table(folder / "observations.csv", plan["factors"])
+    loaded.design.readings.tests(loaded, observations).to_csv(folder / "tables/tests.csv", index=False)
+    (folder / "claims.json").write_text(json.dumps(verdicts_of(name)))
+    (results / "host.json").write_text(
+        json.dumps({**inventory.discover(designs=designs.known().values()), "cpu_model": "a processor"})
+    )
+    (results / "image.json").write_text(json.dumps(IMAGE))
+    write_records(folder, plan)
+    found = sessions.summary(loaded, plan, results)
+    found.means.to_csv(folder / "sessions.csv", index=False)
+    found.comparisons.to_csv(folder / "together.csv", index=False)
+    levels.of_sessions(loaded, plan, results).to_csv(folder / "variance.csv", index=False)
+    (folder / "sessions.json").write_text(json.dumps(found.told))
+    (folder / "together.json").write_text(json.dumps(found.results))
+    files = {key: folder / f"{key}.csv" for key in ("observations", "runs", "variance", "answer")}
+    return report.Sources(
+        **files,
+        plan=folder / "plan.json",
+        host=results / "host.json",
+        image=results / "image.json",
+        tests=folder / "tables/tests.csv",
+        verdicts=folder / "together.json",
+        comparisons=folder / "together.csv",
+        sessions=folder / "sessions.json",
+        figures=folder / "figures",
+        tables=folder / "tables",
+        records=folder / "runs",
+    )
 
 
 def write_records(folder: Path, plan: dict) -> None:
@@ -247,7 +248,9 @@ def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_
         for pair in zip(given, map(str, (sources.verdicts, sources.comparisons, sources.answer, sources.sessions)), strict=True)
         for word in pair
     ]
-    assert stages.main(["verdicts", *paths, "--page", str(tmp_path / "p.html"), "--table", str(tmp_path / "t.csv")]) == 0
+    made = {"page": tmp_path / "p.html", "table": tmp_path / "t.csv", "start": tmp_path / "i.html"}
+    outputs = [word for option, path in made.items() for word in (f"--{option}", str(path))]
+    assert stages.main(["verdicts", *paths, *outputs]) == 0
     assert told in (tmp_path / "p.html").read_text()
     assert pd.read_csv(tmp_path / "t.csv").query("study == @name and comparisons > 0")["unwatched"].eq(3).all()
 
@@ -263,7 +266,7 @@ def test_the_page_of_verdicts_can_be_read_by_everyone(tmp_path):
     answers = [str(REFERENCE / name / "answer.csv") for name in measured]
     (tmp_path / "sessions.json").write_text(json.dumps(ONE_SESSION))
     told = [str(tmp_path / "sessions.json")] * len(measured)
-    made = {"page": tmp_path / "claims.html", "table": tmp_path / "claims.csv"}
+    made = {"page": tmp_path / "claims.html", "table": tmp_path / "claims.csv", "start": tmp_path / "index.html"}
     outputs = [word for name, path in made.items() for word in (f"--{name}", str(path))]
     inputs = ["--verdicts", *verdicts, "--comparisons", *comparisons, "--answers", *answers, "--sessions", *told]
     assert stages.main(["verdicts", *inputs, *outputs]) == 0
@@ -301,8 +304,10 @@ def verdicts_beside(results: Path, own: str, *others: str) -> pd.DataFrame:
     given = [word for option, name in files for word in (option, str(results / own / name))]
     beside = ["--beside", *(str(results / name) for name in others)]
     made = ["--page", str(results / "claims.html"), "--table", str(results / "claims.csv")]
+    made += ["--start", str(results / "index.html")]
     assert stages.main(["verdicts", *given, *beside, *made]) == 0
-    pages.check((results / "claims.html").read_text(), results, (*NOT_KEPT, "report.html", "runs/"))
+    for name in ("claims.html", "index.html"):
+        pages.check((results / name).read_text(), results, (*NOT_KEPT, "report.html", "runs/"))
     return pd.read_csv(results / "claims.csv", keep_default_na=False).set_index("id")
 
 
@@ -314,6 +319,9 @@ def test_a_second_study_takes_nothing_of_the_first_off_the_page(several):
         assert table.loc[table["study"] == name, "verdict"].to_dict() == judged
         page = BeautifulSoup((several / "claims.html").read_text(), "html.parser")
         assert page.find(id=f"answer-{name}") and page.find("h2", id=name)
+        start = BeautifulSoup((several / "index.html").read_text(), "html.parser")
+        assert start.find("h2", id=name) and start.find("a", href=f"{name}/report.html")
+    assert start.find(id="others").find_next("table").find("code").get_text().startswith("make reproduce STUDIES=")
 
 
 def lose(folder: Path) -> None:
@@ -347,9 +355,9 @@ def test_what_cannot_be_shown_of_another_study_is_told_with_the_command_that_jud
     table = verdicts_beside(several, last, first)
     assert set(table.loc[table["study"] == first, "verdict"]) == {"study not available"}
     assert len(set(table.loc[table["study"] == last, "verdict"])) > 1
-    said = (several / "claims.html").read_text()
     command = f"make reproduce STUDIES={first}"
-    assert (command in said) == (spoil is not not_measured)
+    assert (command in (several / "claims.html").read_text()) == (spoil is not not_measured)
+    assert f"{command} makes them" in (several / "index.html").read_text() or spoil is not_measured
 
 
 def statements_can_be_filtered(page) -> None:

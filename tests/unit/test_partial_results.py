@@ -174,7 +174,8 @@ def check_pages(name: str) -> BeautifulSoup:
     folder = Path("results", name)
     given = {"verdicts": "together.json", "comparisons": "together.csv", "answers": "answer.csv", "sessions": "sessions.json"}
     words = [word for option, file in given.items() for word in (f"--{option}", str(folder / file))]
-    assert stages.main(["verdicts", *words, "--page", "results/claims.html", "--table", "results/claims.csv"]) == 0
+    words += ["--page", "results/claims.html", "--table", "results/claims.csv", "--start", "results/index.html"]
+    assert stages.main(["verdicts", *words]) == 0
     pages.check(Path("results/claims.html").read_text(), Path("results"), NOT_MADE)
     assert name in closing.of_studies(Path("results"), {name: built(name)}, 80)
     return pages.check((folder / "report.html").read_text(), folder, NOT_MADE)

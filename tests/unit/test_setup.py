@@ -189,7 +189,13 @@ def for_tests(tmp_path, monkeypatch):
     if os.geteuid():
         pytest.skip("it installs packages, which takes root")
     shutil.copytree(PROJECT / "scripts/setup", tmp_path / "scripts/setup")
-    for name, text in (("apt-get", APT), ("dpkg", "#!/bin/sh\n"), ("dropbear", "#!/bin/sh\n")):
+    for name, text in (
+        ("apt-get", APT),
+        ("dpkg", "#!/bin/sh\n"),
+        ("dropbear", "#!/bin/sh\n"),
+        # Without the network no browser's tools are fetched.
+        ("npm", "#!/bin/sh\nexit 1\n"),
+    ):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")

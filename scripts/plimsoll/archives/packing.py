@@ -18,7 +18,7 @@ from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Host, Plan
 from plimsoll.measuring import planned
-from plimsoll.pages import verdict_page
+from plimsoll.pages import start_page, verdict_page
 
 
 class Records(NamedTuple):
@@ -96,7 +96,7 @@ def _refuse_stale(packed: records.Packed, plan: Plan, folder: Path) -> None:
 
 
 def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
-    """Return the page of verdicts on these studies, and its table; empty if one of them has no verdicts yet.
+    """Return the start page and the page of verdicts on these studies, and its table; empty if one of them has no verdicts yet.
 
     The page in the results folder cannot be used, because it may be about more or fewer studies. Raise PlimsollError if
     the verdicts are damaged or of another version.
@@ -106,13 +106,15 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
     if not all(path.is_file() for of_study in files for path in of_study):
         return {}
     try:
-        table, page = verdict_page.made(files, newest.__getitem__)
+        gathered = verdict_page.gathered(files, newest.__getitem__)
+        table, page = verdict_page.written(gathered, newest.__getitem__)
+        start = start_page.render(gathered, newest.__getitem__)
     except verdict_page.UNFIT as problem:
         raise PlimsollError(
             f"The verdicts in {results} are of another version of Plimsoll, or damaged ({problem!r}): make reproduce "
             f"STUDIES={','.join(newest)} makes them anew."
         ) from problem
-    made = {"results/claims.html": page, "results/claims.csv": table.to_csv(index=False)}
+    made = {"results/index.html": start, "results/claims.html": page, "results/claims.csv": table.to_csv(index=False)}
     return {name: Member(text.encode(), MADE) for name, text in made.items()}
 
 

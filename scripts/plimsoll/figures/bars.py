@@ -154,8 +154,16 @@ def excludes_one(row: dict) -> bool:
 
 
 def factor(ratio: float) -> str:
-    """Return a ratio as text: 0.10x, 2.3x, 27x."""
-    return f"{ratio:.2f}x" if ratio < 2 else f"{ratio:.1f}x" if ratio < 10 else f"{ratio:.0f}x"
+    """Return a ratio as text: 0.036x, 0.10x, 2.3x, 27x."""
+    return (
+        f"{ratio:.2g}x"
+        if ratio < 0.095
+        else f"{ratio:.2f}x"
+        if ratio < 2
+        else f"{ratio:.1f}x"
+        if ratio < 10
+        else f"{ratio:.0f}x"
+    )
 
 
 def marks(whisker: str) -> list[Line2D]:

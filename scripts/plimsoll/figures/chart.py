@@ -72,8 +72,21 @@ def drawn(chart: Chart, data: FigureData) -> Drawn:
     if reason := data.reason or (NOTHING_OF_IT if summary.empty else None):
         words = f"Not measured here: {reason}."
         return Drawn(data, summary, style.statement(data.title, reason), words, f"{data.title}. {words}")
+    figure = chart.draw(data, summary)
+    _say_better(figure, data)
     caption, alternative = (words(data, summary) for words in (chart.caption, chart.alternative))
-    return Drawn(data, summary, chart.draw(data, summary), f"{caption}{_without_values(data)}", alternative)
+    return Drawn(data, summary, figure, f"{caption}{_without_values(data)}", alternative)
+
+
+def _say_better(figure: Figure, data: FigureData) -> None:
+    """Write beside each panel which direction is better, unless it says so or the figure's metrics differ in it.
+
+    A polar panel has no such direction.
+    """
+    directions = {metric["better"] for metric in data.metrics.values()}
+    for axis in figure.axes if len(directions) == 1 else ():
+        if axis.name != "polar" and not style.says_better(axis):
+            style.say_better(axis, *directions)
 
 
 def _without_values(data: FigureData) -> str:

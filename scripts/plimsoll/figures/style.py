@@ -7,6 +7,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -74,6 +75,18 @@ def patches(looks: Iterable[Look]) -> list[Patch]:
 def legend_below(figure: Figure, handles: list, **other: float) -> None:
     """Put a legend below all panels. `other` are keywords of Matplotlib that replace the usual ones."""
     figure.legend(handles=handles, loc="outside lower center", frameon=False, **{"ncols": 2, "handlelength": 1.4, **other})
+
+
+def say_better(axis: Axes, better: str) -> None:
+    """Write beside a panel which direction is better: 'higher' or 'lower'."""
+    look = {"rotation": 270, "ha": "left", "va": "center", "fontsize": SMALLEST, "color": "#555555"}
+    axis.annotate(f"{better} is better", (1, 0.5), (2, 0), xycoords="axes fraction", textcoords="offset points", **look)
+
+
+def says_better(axis: Axes) -> bool:
+    """Return whether a panel already says which direction is better or worse."""
+    words = (axis.get_title(loc="left"), axis.get_title(), axis.get_ylabel(), *(text.get_text() for text in axis.texts))
+    return any("better" in text or "worse" in text for text in words)
 
 
 def apply() -> None:

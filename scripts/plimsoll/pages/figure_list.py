@@ -3,13 +3,15 @@
 import base64
 from pathlib import Path
 
-from plimsoll.claims import findings
+from plimsoll.claims import findings, verdicts
 from plimsoll.figures import render as drawing
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
-# A figure as wide as a paper's column is COLUMN_REM wide on the page, where it is read and not only looked at.
-COLUMN_REM, COLUMN_INCHES, DOTS_PER_INCH = 46, 3.5, 300
+# A picture that is wider than this many pixels takes both columns of the page.
+BROAD = 1500
+# A summary on paper has at most this many figures: those that most decided claims are about.
+MAIN = 6
 
 
 def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> dict:
@@ -31,23 +33,28 @@ def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> d
             reasons.setdefault(str(reason), []).append(described)
         else:
             drawn.append({**described, **_picture(folder, name)})
+    chosen = main(drawn)
+    drawn = [{**figure, "main": figure["name"] in chosen} for figure in drawn]
     return {"figures": drawn, "figures_not_here": [{"reason": reason, "figures": of} for reason, of in reasons.items()]}
 
 
+def main(figures: list[dict]) -> set[str]:
+    """Return the names of the MAIN figures that most decided claims are about; of equal ones, the first."""
+    decided = {one["name"]: sum(claim["verdict"] in verdicts.SETTLED for claim in one["claims"]) for one in figures}
+    return set(sorted(decided, key=lambda name: -decided[name])[:MAIN])
+
+
 def _picture(folder: Path, name: str) -> dict:
-    """Return the picture in base64, its width in rem, its caption, and its alternative text."""
+    """Return the picture in base64, whether it is `broad`, its caption, and its alternative text."""
     picture, caption = (folder / f"{name}.png").read_bytes(), (folder / f"{name}.txt").read_text().strip()
     alternative = folder / f"{name}.alt.txt"
     alt = alternative.read_text().strip() if alternative.exists() else caption
-    return {"image": base64.b64encode(picture).decode(), "width": width(picture), "caption": caption, "alt": alt}
+    return {"image": base64.b64encode(picture).decode(), "broad": width(picture) > BROAD, "caption": caption, "alt": alt}
 
 
-def width(png: bytes) -> float:
-    """Return the width of a PNG picture on the page in rem.
-
-    A picture of one column is COLUMN_REM wide. One of two columns is twice as wide, if the page has the room.
-    """
-    return round(COLUMN_REM * int.from_bytes(png[16:20], "big") / (DOTS_PER_INCH * COLUMN_INCHES), 1)
+def width(png: bytes) -> int:
+    """Return the width of a PNG picture in pixels."""
+    return int.from_bytes(png[16:20], "big")
 
 
 def heading(name: str, section: str) -> str:

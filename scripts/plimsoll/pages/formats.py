@@ -10,18 +10,21 @@ from markupsafe import Markup, escape
 
 from plimsoll import paths
 from plimsoll.claims import findings
-from plimsoll.pages import glossary
+from plimsoll.pages import cards, glossary
 
 # Folders of the templates that all pages share, and of those that each design adds.
 TEMPLATES = (Path(__file__).with_name("templates"), paths.PROJECT / "scripts/plimsoll/designs")
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
+DIVIDED = "\N{DIVISION SIGN}"
 # Units as they are printed, where the data have another spelling.
 UNITS = {"us": "µs"}
 # A part in backticks of a text in the configuration or a record.
 CODE = re.compile(r"`([^`]+)`")
 # A relative difference above this is printed as a factor: four times as much, and not +300 %.
 FACTOR = 3
+# Above this (eleven times as much), the smallest difference that runs can detect is too large to be of use.
+COARSEST = 10.0
 
 
 def environment() -> jinja2.Environment:
@@ -40,6 +43,7 @@ def environment() -> jinja2.Environment:
         significant=significant,
         p_value=p_value,
         percent=percent,
+        detectable=detectable,
         prose=marked,
         unit=unit,
         interval=interval,
@@ -47,6 +51,7 @@ def environment() -> jinja2.Environment:
         sections=sections,
         capital=capital,
         explained=glossary.explained,
+        labelled=cards.labelled,
         verdict=findings.verdict_of,
     )
     return made
@@ -84,6 +89,11 @@ def percent(value: float | None) -> str:
     size = abs(100 * value)
     text = f"{100 * value:+.0f} %" if size >= 10 else f"{100 * value:+.1f} %" if size >= 1 else f"{100 * value:+.2f} %"
     return text.replace("-", MINUS)
+
+
+def detectable(value: float | None) -> str:
+    """Return the smallest difference that runs can find as text. One that is too large to be of use has a bound."""
+    return f"> {TIMES}10" if not missing(value) and value > COARSEST else percent(value)
 
 
 def factor(value: float) -> str:

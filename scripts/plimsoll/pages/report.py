@@ -20,7 +20,18 @@ from plimsoll.config.studies import Study
 from plimsoll.host import inventory
 from plimsoll.interchange import ABSENT, Host, Plan
 from plimsoll.measuring import planned
-from plimsoll.pages import answer, figure_list, formats, glossary, run_list, sessions, verdict_page, wording
+from plimsoll.pages import (
+    answer,
+    claim_filter,
+    figure_list,
+    forest,
+    formats,
+    glossary,
+    run_list,
+    sessions,
+    verdict_page,
+    wording,
+)
 from plimsoll.planning import forecasts, planner, repetitions
 from plimsoll.planning.forecasts import Given
 
@@ -64,10 +75,10 @@ def render(loaded: Study, sources: Sources) -> str:
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
         "image": planned.image(sources.image),
         **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it anew")),
-        "answer": answer.shown(claims_answer.read(sources.answer), loaded, given),
+        "answer": forest.with_plots(answer.shown(claims_answer.read(sources.answer), loaded, given)),
         "given": given,
         **_runs(runs, plan, sources),
-        **_findings(loaded["id"], results, comparisons, given),
+        **_findings(loaded, results, comparisons, given),
         **figure_list.sorted_out(sources.figures, loaded, plan, results),
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
@@ -147,31 +158,39 @@ def _planned(plan: Plan) -> dict:
     return {"cells": sum(number > 0 for number in here), "each": each, "left": here.count(0)}
 
 
-def _findings(study_name: str, results: list[dict], comparisons: pd.DataFrame, given: Given | None) -> dict:
-    """Return the claims by verdict, each with its effects and with what would decide it, in words."""
+def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, given: Given | None) -> dict:
+    """Return the claims by verdict, each with its effects and with what would decide it, in words, and their filters."""
     rows = wording.by_claim(comparisons)
     told = [
-        {
-            **result,
-            "effects": wording.effects(result, rows.get(result["id"], [])),
-            "size": wording.size(result),
-            "arranged": wording.arranged(result),
-            "unwatched_said": wording.unwatched(result),
-            "n_said": wording.rests_on(result, rows.get(result["id"], [])),
-            "undecided": wording.undecided(result, rows.get(result["id"], []), given),
-            "command": wording.command(result),
-        }
+        _claim(result, rows.get(result["id"], []), study, given)
         for result in findings.counted(results)
         if result["comparisons"]
     ]
     by_verdict = {name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)}
     return {
-        "questions": book.questions(study_name),
+        "questions": book.questions(study["id"]),
         "summary_of_claims": findings.summarise(results),
         "verdicts": verdicts.ON_CLAIM,
         "marks": verdict_page.MARKS,
         "findings": by_verdict,
+        "choices": [choice for choice in claim_filter.choices(told) if len(choice["values"]) > 1],
         "said_of_many": {name: _said_of_many(of_verdict) for name, of_verdict in by_verdict.items()},
+    }
+
+
+def _claim(result: dict, rows: list[dict], study: Study, given: Given | None) -> dict:
+    """Return a claim for the page. `rows` are its comparisons, and `given` is the time that it had."""
+    return {
+        **result,
+        **claim_filter.of_claim(result, rows, study),
+        "question_key": f"{result['study']} {result['question']}",
+        "effects": wording.effects(result, rows),
+        "size": wording.size(result),
+        "arranged": wording.arranged(result),
+        "unwatched_said": wording.unwatched(result),
+        "n_said": wording.rests_on(result, rows),
+        "undecided": wording.undecided(result, rows, given),
+        "command": wording.command(result),
     }
 
 

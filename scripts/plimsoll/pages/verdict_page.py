@@ -58,14 +58,19 @@ class Judged(NamedTuple):
         return self.results[0]["study"]
 
 
-def made(
-    files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()
-) -> tuple[pd.DataFrame, str]:
-    """Return (table, page) of the verdicts on all studies' claims.
+class Gathered(NamedTuple):
+    """Verdicts on all studies' claims (`results`), and what the stages left of each study that was `measured`, by name."""
+
+    results: list[dict]
+    measured: dict[str, Judged]
+
+
+def gathered(files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()) -> Gathered:
+    """Return everything that the pages on all studies show.
 
     `files` are the FILES of each study that was measured, as the stages left them. `load` returns a study by its name.
     `beside` are the folders of other studies, in which an earlier start may have left results. Results that fit this
-    version are shown. For others the page names the command that judges them again.
+    version are taken. For others the reason names the command that judges them again.
     """
     measured = {one.study: one for one in map(judged, files)}
     reasons = {}
@@ -73,13 +78,24 @@ def made(
         try:
             measured |= {one.study: one for one in [_fitting(folder, load)] if one}
         except UNFIT:
-            reasons[folder.name] = f"it was measured, and has no verdicts of this version: {_command(folder.name)} makes them"
+            reasons[folder.name] = f"it was measured, and has no verdicts of this version: {command(folder.name)} makes them"
     every: list[dict] = []
     for name, claims in book.load_all().items():
         why = reasons.get(name, NOT_SELECTED if name in names(STUDIES) else NOT_BUILT)
         every += measured[name].results if name in measured else findings.unavailable(claims, why)
-    every = answered.by_others(every)
-    return findings.table_of(every), _page(every, measured, load)
+    return Gathered(answered.by_others(every), measured)
+
+
+def made(
+    files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()
+) -> tuple[pd.DataFrame, str]:
+    """Return (table, page) of the verdicts on all studies' claims. The arguments are those of `gathered`."""
+    return written(gathered(files, load, beside), load)
+
+
+def written(every: Gathered, load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
+    """Return (table, page) of the verdicts that were gathered. `load` returns a study by its name."""
+    return findings.table_of(every.results), _page(every.results, every.measured, load)
 
 
 def judged(files: Sequence[Path]) -> Judged:
@@ -90,7 +106,8 @@ def judged(files: Sequence[Path]) -> Judged:
     return Judged(results, comparisons, claims_answer.read(answered), claims_sessions.read(told), given)
 
 
-def _command(study: str) -> str:
+def command(study: str) -> str:
+    """Return the command that measures a study, or judges again what was measured of it."""
     return f"make reproduce STUDIES={study}"
 
 

@@ -11,7 +11,19 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.answer_words import not_in
-from plimsoll.pages.formats import FACTOR, MINUS, capital, duration, factor, interval, missing, p_value, percent, significant
+from plimsoll.pages.formats import (
+    COARSEST,
+    FACTOR,
+    MINUS,
+    capital,
+    duration,
+    factor,
+    interval,
+    missing,
+    p_value,
+    percent,
+    significant,
+)
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import Given
@@ -86,8 +98,6 @@ def points(value: float) -> str:
     return "" if missing(value) else f"{signed(100 * value)} points"
 
 
-# Above this (eleven times as much), the smallest difference that runs can detect is too large to be of use.
-COARSEST = 10.0
 # Functions that print effects, and differences of two effects, by what their quantity names
 # (plimsoll.claims.quantities.base).
 SHOWN = {"percent": percent, "points": points, "number": signed, "share": significant, "odds": percent}
@@ -257,9 +267,10 @@ def unwatched(claim: dict) -> str:
 def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list[str]:
     """Return sentences on an inconclusive claim: what its blocks could have found, and if more repetitions would decide it.
 
-    `given` is the time that was given to the study.
+    `given` is the time that was given to the study. A claim that only the cells of another study answer has none: its
+    runs are there.
     """
-    if claim["verdict"] != verdicts.INCONCLUSIVE:
+    if claim["verdict"] != verdicts.INCONCLUSIVE or not claim["decide"]:
         return []
     still_open = deciding.still_open(claim, rows)
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:

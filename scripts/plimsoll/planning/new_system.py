@@ -13,7 +13,7 @@ ASIDE = "systems"
 # Name for the system of an earlier version's records, which do not name one.
 NOT_NOTED = "not-noted"
 # Files beside the studies' folders that describe the system. They can be made again.
-OF_THE_SYSTEM = ("host.json", "host.txt", "claims.html", "claims.csv")
+OF_THE_SYSTEM = ("host.json", "host.txt", "index.html", "claims.html", "claims.csv")
 
 
 def change(results: Path, studies: list[str], environments: Mapping[str, system.Asked]) -> list[str]:

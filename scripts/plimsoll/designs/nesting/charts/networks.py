@@ -70,6 +70,7 @@ class Networks(Chart):
                     axis.hlines(place, low, one["mean_high"], color=colour, linewidth=0.9, zorder=3)
                 axis.plot([one["mean"]], [place], marker=marker, color=colour, markersize=3.6, zorder=4, **_fill(filled))
         units = [described["unit"] for name, described in data.metrics.items() if name.startswith(quantity)]
+        style.say_better(axis, "higher" if quantity == "throughput" else "lower")
         axis.set(xscale="log", xlabel=f"{quantity} ({units[0]})" if units else quantity)
         low, high = axis.get_xlim()
         # Over many decades, more numbers would overlap.

@@ -38,8 +38,12 @@ def place(number: int, position: int, of: int) -> float:
 
 
 def names(data: FigureData) -> list[str]:
-    """Return the metrics' labels, short enough to fit below an axis."""
-    return [described["label"].removeprefix("HardInfo ").replace(" ", "\n", 1) for described in data.metrics.values()]
+    """Return the metrics' labels, short enough to fit below an axis. They say which direction is better if metrics differ."""
+    labels = [described["label"].removeprefix("HardInfo ").replace(" ", "\n", 1) for described in data.metrics.values()]
+    directions = [described["better"] for described in data.metrics.values()]
+    if len(set(directions)) < 2:
+        return labels
+    return [f"{label}\n({better})" for label, better in zip(labels, directions, strict=True)]
 
 
 def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:

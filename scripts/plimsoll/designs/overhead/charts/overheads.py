@@ -51,6 +51,7 @@ class Overheads(Chart):
             above.yaxis.set_minor_locator(NullLocator())
         above.set_ylabel("change of the mean\n(% of bare metal's)")
         below.axhline(1, color="black", linewidth=0.7)
+        style.say_better(below, "lower")
         below.set(yscale="log", ylabel="variation over\nbare metal's")
         below.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
         below.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -45,6 +45,7 @@ class Trajectory(Chart):
             described = data.metrics[metric]
             axis.set_ylabel(f"{described['label'].replace(' ', chr(10), 1)}\n({described['unit']})", fontsize=7)
             axis.set_ylim(bottom=0)
+            style.say_better(axis, described["better"])
         axes[-1, 0].set_xlabel("minutes since the first iteration")
         handles = [
             Line2D(

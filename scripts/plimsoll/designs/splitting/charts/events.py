@@ -41,6 +41,7 @@ class Events(Chart):
                 granularity.panel(axis, part, points, bars.top(part))
             axis.set_title(f"{data.metrics[metric]['label']}, {cells.title(hardware, mode)}", loc="left", fontsize=7)
             axis.set_ylabel("count per run")
+            style.say_better(axis, data.metrics[metric]["better"])
             axis.yaxis.set_major_formatter(EngFormatter(sep=""))
         figure.align_ylabels(axes[:, 0])
         (affinity if self._by_affinity(data) else granularity).legend(figure, summary)

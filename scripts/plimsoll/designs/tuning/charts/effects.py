@@ -36,6 +36,7 @@ class Effects(Chart):
                 axis.plot([100 * row.change], [place], linestyle="", markersize=4, zorder=4, **look)
             axis.axvline(0, color="black", linewidth=0.7)
             axis.set_xlabel("change (%)", fontsize=7)
+            style.say_better(axis, described["better"])
             axis.set_title(described["label"].split(",")[0], loc="left", fontsize=6.5, pad=2)
             axis.grid(axis="x")
             axis.grid(False, axis="y")

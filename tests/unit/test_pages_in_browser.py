@@ -1,0 +1,179 @@
+"""Pages in a headless Chromium: nothing is cut off, everyone can read them, and values show on hover and focus."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from plimsoll import __main__ as stages
+from plimsoll.pages import report
+
+from tests import browser
+from tests.conftest import PROJECT, built, small
+from tests.unit import test_pages_of_studies as whole
+
+# A study with a forest plot, figures and claims of every verdict, whose page is small enough to be looked at many times.
+STUDY = "li2018"
+# Width of A4 without its margins, in CSS pixels.
+PAPER = 688
+WIDE, NARROW = 1280, 400
+OPENED = "document.querySelectorAll('main details').forEach(one => { one.open = true; })"
+FEW_ROWS = "document.querySelectorAll('tbody').forEach(one => [...one.rows].slice(4).forEach(row => row.remove()))"
+# Elements that reach beyond the page, and tables that do not fit their boxes. On a wide page a box may scroll.
+BEYOND = """(() => {
+  const page = document.documentElement.clientWidth;
+  const name = one => `${one.tagName} ${one.className} ${one.textContent.slice(0, 60)}`;
+  const scrolls = one => {
+    const box = one.parentElement.closest('.wide, pre');
+    return box && getComputedStyle(box).overflowX === 'auto';
+  };
+  const shown = what => [...document.querySelectorAll(what)].filter(one => one.checkVisibility());
+  const out = shown('body *').filter(one => one.getBoundingClientRect().right > page + 1 && !scrolls(one));
+  const cut = shown('.wide').filter(one => one.scrollWidth > one.clientWidth + 1);
+  return { out: out.slice(0, 5).map(name), cut: cut.map(name), scrolls: document.documentElement.scrollWidth - page };
+})()"""
+BROKEN = """[...document.querySelectorAll('a[href^="#"]')].map(one => decodeURIComponent(one.hash.slice(1)))
+  .filter(name => !document.getElementById(name))"""
+TYPE = """(words => {
+  const input = document.querySelector('#search input');
+  input.value = words;
+  input.dispatchEvent(new Event('input'));
+})"""
+CHOOSE = """(verdict => {
+  const one = document.querySelector('#filter select[name=verdict]');
+  one.value = verdict;
+  one.dispatchEvent(new Event('change', { bubbles: true }));
+})"""
+SPOIL = """(() => {
+  const main = document.querySelector('main');
+  main.insertAdjacentHTML('afterbegin', '<p style="color: #999">pale</p><img src="x">');
+  main.insertAdjacentHTML('beforeend', '<div style="width: 2000px">wide</div>');
+})()"""
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    with browser.started(tmp_path_factory.mktemp("chromium")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """Return a folder of results with the pages on one study: its report, the claims of all studies, and the start page."""
+    results = tmp_path_factory.mktemp("results")
+    config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+    sources = whole.from_reference(results, STUDY, small(), config)
+    folder = results / STUDY
+    (folder / "report.html").write_text(report.render(built(STUDY), sources))
+    given = (
+        ("verdicts", "together.json"),
+        ("comparisons", "together.csv"),
+        ("answers", "answer.csv"),
+        ("sessions", "sessions.json"),
+    )
+    words = [word for option, name in given for word in (f"--{option}", str(folder / name))]
+    outputs = (("page", "claims.html"), ("table", "claims.csv"), ("start", "index.html"))
+    words += [word for option, name in outputs for word in (f"--{option}", str(results / name))]
+    assert stages.main(["verdicts", *words]) == 0
+    return results
+
+
+PAGES = ("index.html", "claims.html", f"{STUDY}/report.html")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_cut_off_and_no_link_is_broken(chromium, site, name):
+    for width, media in ((WIDE, "screen"), (NARROW, "screen"), (PAPER, "print")):
+        chromium.open(site / name, width=width, media=media)
+        chromium.run(OPENED)
+        found = chromium.run(BEYOND)
+        assert found["scrolls"] <= 0 and not found["out"], (width, media, found)
+        assert width == WIDE or not found["cut"], (width, media, found["cut"])
+        assert chromium.run(BROKEN) == []
+
+
+def violations(chromium) -> list[tuple]:
+    """Return what axe-core finds in the open page: contrast below AA, missing names and texts, and wrong structure.
+
+    Of each table it looks at the first rows, because the others are alike.
+    """
+    chromium.run(f"{browser.axe()}; {OPENED}; {FEW_ROWS}")
+    chosen = json.dumps({"runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]})
+    found = chromium.run(f"axe.run(document, {chosen}).then(one => JSON.stringify(one.violations))")
+    return [(one["id"], node["html"][:200], node["failureSummary"]) for one in json.loads(found) for node in one["nodes"]]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
+@pytest.mark.parametrize("name", PAGES)
+def test_everyone_can_read_the_pages(chromium, site, name, width, scheme):
+    chromium.open(site / name, width=width, scheme=scheme)
+    assert violations(chromium) == []
+
+
+def test_what_cannot_be_read_would_be_found(chromium, site):
+    chromium.open(site / "index.html")
+    chromium.run(SPOIL)
+    assert {name for name, *_ in violations(chromium)} >= {"color-contrast", "image-alt"}
+    assert chromium.run(BEYOND)["out"]
+
+
+def test_the_answer_s_ratios_are_on_the_first_screen(chromium, site):
+    chromium.open(site / STUDY / "report.html")
+    first = chromium.run("document.querySelector('svg.track').getBoundingClientRect().bottom")
+    assert 0 < first < 800
+
+
+def test_values_show_on_hover_and_on_focus(chromium, site):
+    chromium.open(site / STUDY / "report.html")
+    cell = "document.querySelector('.forest td')"
+    shown = f"getComputedStyle({cell}.querySelector('.tip')).display"
+    assert chromium.run(shown) == "none"
+    place = chromium.run(f"(() => {{ const box = {cell}.getBoundingClientRect(); return [box.x + 30, box.y + 10]; }})()")
+    chromium.point(*place)
+    assert chromium.run(shown) == "block"
+    assert re.match(r"\[[\d.]+, [\d.]+\], n = \d+$", chromium.run(f"{cell}.querySelector('.tip').textContent"))
+    chromium.point(1, 1)
+    assert chromium.run(shown) == "none"
+    chromium.run(f"{cell}.querySelector('a').focus()")
+    assert chromium.run(shown) == "block"
+    # On a narrow page there is room for them beside the number.
+    chromium.open(site / STUDY / "report.html", width=NARROW)
+    assert chromium.run(shown) == "inline"
+
+
+def test_a_search_finds_what_is_folded_and_opens_it(chromium, site):
+    chromium.open(site / STUDY / "report.html", width=NARROW)
+    assert chromium.run("document.querySelector('nav details').open") is False
+    chromium.run(f"{TYPE}('drift outliers')")
+    hits = "[...document.querySelectorAll('#search li a')]"
+    assert chromium.run(f"{hits}.length") > 0
+    chromium.run(f"{hits}[0].click()")
+    assert chromium.run("document.querySelector('.found').checkVisibility({ contentVisibilityAuto: true })")
+    chromium.run(f"{TYPE}('a word that is nowhere')")
+    assert chromium.run(f"{hits}.length") == 0
+    assert chromium.run("document.querySelector('#search p').textContent") == "0 places"
+
+
+def test_claims_can_be_chosen_on_a_study_s_page(chromium, site):
+    chromium.open(site / STUDY / "report.html")
+    every = chromium.run("document.querySelectorAll('tr.claim').length")
+    chromium.run(f"{CHOOSE}('reproduced')")
+    shown = "[...document.querySelectorAll('tr.claim')].filter(one => one.checkVisibility())"
+    assert 0 < chromium.run(f"{shown}.length") < every
+    assert chromium.run(f"{shown}.every(one => one.dataset.verdict === 'reproduced')")
+
+
+def sheets(pdf: bytes) -> int:
+    """Return the number of pages of a PDF that Chromium wrote."""
+    return len(re.findall(rb"/Type\s*/Page[^s]", pdf))
+
+
+def test_a_page_is_printed_as_a_summary_and_as_a_whole_on_request(chromium, site):
+    page = site / STUDY / "report.html"
+    chromium.open(page)
+    summary = sheets(chromium.paper())
+    chromium.run("location.hash = 'everything'")
+    everything = sheets(chromium.paper())
+    assert 2 <= summary <= 8 and everything > 2 * summary
