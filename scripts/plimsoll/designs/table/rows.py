@@ -47,8 +47,9 @@ class Row:
 class Columns:
     """Which column of a table has which role. Each has the role's own name, unless a study names another one.
 
-    `metrics` are the columns of a table in wide form, by metric; without them, the form is long. `factors` are the columns
-    that are factors; None stands for all others.
+    `metrics` are the columns of a table in wide form, by metric. The form is `wide` if a study says which columns, or if
+    there is no column of values. `factors` are the columns that are factors; None stands for all others. Of these, a
+    column of measured numbers is none in wide form, unless claims name it (`claimed`).
     """
 
     metric: str = "metric"
@@ -63,7 +64,10 @@ class Columns:
     sd: str = "sd"
     n: str = "n"
     metrics: dict[str, str] = field(default_factory=dict)
+    wide: bool = False
+    only: str = "value"  # the metric of a table in long form that has no column of metrics
     factors: tuple[str, ...] | None = None
+    claimed: frozenset[str] = frozenset()
 
     @property
     def roles(self) -> dict[str, str]:
@@ -96,35 +100,59 @@ def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Pa
     if not lines:
         raise PlimsollError(f"{path}: it has no rows below its heads.")
     known = list(lines[0][1])
+    columns = _in_form(columns, known)
+    _check(columns, known, path)
+    if columns.factors is None:
+        roles = {*columns.roles.values(), *columns.metrics.values()}
+        others = [name for name in known if name not in roles]
+        measured = {name for name in others if columns.wide and name not in columns.claimed and _is_measured(name, lines)}
+        columns = replace(columns, factors=tuple(name for name in others if name not in measured))
+    return [row for where, line in lines for row in _of_line(where, line, columns)]
+
+
+def _in_form(columns: Columns, known: list[str]) -> Columns:
+    """Return the roles of columns for a table in long form, without `metrics`, or for one in wide form."""
+    wide = columns.wide or not {columns.value, columns.mean} & set(known)
+    only = next(iter(columns.metrics)) if len(columns.metrics) == 1 else columns.only
+    return replace(columns, wide=wide) if wide else replace(columns, metrics={}, only=only)
+
+
+def _check(columns: Columns, known: list[str], path: Path) -> None:
+    """Raise PlimsollError if a column that is named is not there, or if no column has values."""
+    has = f"it has {', '.join(known)}"
+    if columns.wide and not columns.metrics:
+        raise PlimsollError(
+            f"{path}, line 1: there is no column {columns.value!r}{hint(columns.value, known)}, and no metric is named that "
+            f"is a column: {has}."
+        )
     wanted = [*columns.metrics.values(), *(columns.factors or ())]
-    wanted += [column for name, column in columns.roles.items() if column != name]
+    wanted += [column for role, column in columns.roles.items() if column != role]
     for column in wanted:
         if column not in known:
-            raise PlimsollError(
-                f"{path}, line 1: there is no column {shown(column)}{hint(column, known)}: it has {', '.join(known)}."
-            )
-    if not columns.metrics and not {columns.value, columns.mean} & set(known):
-        raise PlimsollError(
-            f"{path}, line 1: there is no column {shown(columns.value)}{hint(columns.value, known)}, and no metric is named "
-            f"that is a column: it has {', '.join(known)}."
-        )
-    roles = {*columns.roles.values(), *columns.metrics.values()}
-    factors = columns.factors if columns.factors is not None else tuple(name for name in known if name not in roles)
-    return [row for where, line in lines for row in _of_line(where, line, columns, factors)]
+            raise PlimsollError(f"{path}, line 1: there is no column {shown(column)}{hint(column, known)}: {has}.")
 
 
-def _of_line(where: str, line: dict[str, str], columns: Columns, factors: tuple[str, ...]) -> list[Row]:
+def _is_measured(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:
+    """Return whether a column has numbers that are not all whole: those of a metric rather than of a factor."""
+    try:
+        return any(not float(line[column]).is_integer() for _, line in lines if line[column].strip())
+    except ValueError:
+        return False
+
+
+def _of_line(where: str, line: dict[str, str], columns: Columns) -> list[Row]:
     shared = {
-        "levels": {factor: line[factor].strip() for factor in factors},
+        "levels": {factor: line[factor].strip() for factor in columns.factors or ()},
         "where": where,
         **{role: (line.get(columns.roles[role]) or "").strip() for role in ("block", "session", "machine")},
     }
     if columns.metrics:
         filled = {name: line[column] for name, column in columns.metrics.items() if line[column].strip()}
         return [Row(**shared, metric=name, value=number(text, name, where)) for name, text in filled.items()]
-    metric = (line.get(columns.metric) or "").strip() or "value"
+    metric = (line.get(columns.metric) or "").strip() or columns.only
     said = {role: (line.get(columns.roles[role]) or "").strip() for role in ("unit", "better")}
     if (line.get(columns.mean) or "").strip():
-        summary = {role: number(line.get(columns.roles[role]) or "", role, where) for role in ("mean", "sd", "n")}
+        known = {role: line.get(columns.roles[role]) or "" for role in ("mean", "sd", "n")}
+        summary = {role: number(text, role, where) for role, text in known.items() if text.strip()}
         return [Row(**shared, **said, metric=metric, **summary)]
     return [Row(**shared, **said, metric=metric, value=number(line.get(columns.value) or "", metric, where))]

@@ -20,8 +20,8 @@ def known() -> dict[str, Reader]:
     return registry.members(package, "READERS")
 
 
-def read(path: Path, name: str | None, columns: Columns) -> list[Row]:
-    """Return the rows of a file or a folder, by the reader of this name, or by the first that recognises it.
+def read(path: Path, name: str | None, columns: Columns) -> tuple[Reader, list[Row]]:
+    """Return (reader, rows) of a file or a folder, by the reader of this name, or by the first that recognises it.
 
     PlimsollError if it is not there, if no reader recognises it, or if it has nothing that is read.
     """
@@ -33,7 +33,7 @@ def read(path: Path, name: str | None, columns: Columns) -> list[Row]:
     rows = reader.read(path, columns)
     if not rows:
         raise PlimsollError(f"{path}: {reader.says} has no value in it.")
-    return rows
+    return reader, rows
 
 
 def _recognised(path: Path, begun: str) -> Reader:

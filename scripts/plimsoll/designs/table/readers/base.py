@@ -2,7 +2,6 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +15,7 @@ class Reader(ABC):
     name: str
     says: str
     last: bool = False  # whether it recognises files that other readers know better
+    prunes: bool = True  # whether a factor with one level in all rows says nothing
 
     @abstractmethod
     def fits(self, path: Path, begun: str) -> bool:
@@ -43,16 +43,3 @@ def understood(path: Path, says: str):
         yield
     except (LookupError, TypeError, ValueError, AttributeError) as problem:
         raise PlimsollError(f"{path}: this is not what {says} has: {type(problem).__name__}: {problem}.") from problem
-
-
-def varying(rows: list[Row]) -> list[Row]:
-    """Return rows without the factors that have one level in all of them, unless none would be left."""
-    from dataclasses import replace
-
-    factors = _names(rows)
-    kept = [name for name in factors if len({row.levels.get(name, "") for row in rows}) > 1] or factors[:1]
-    return [replace(row, levels={name: row.levels.get(name, "") for name in kept}) for row in rows]
-
-
-def _names(rows: Iterable[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.levels))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll.designs.table.readers.base import Reader, document, understood, varying
+from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.readers.tables import lines
 from plimsoll.designs.table.rows import Columns, Row, number
 
@@ -29,7 +29,7 @@ class Criterion(Reader):
 
     def read(self, path: Path, columns: Columns) -> list[Row]:
         folders = sorted({one.parent for one in path.rglob(f"{NEWEST}/*.json")}) if path.is_dir() else [path.parent]
-        return varying([row for folder in folders for row in _rows(folder, path if path.is_dir() else path.parents[1])])
+        return [row for folder in folders for row in _rows(folder, path if path.is_dir() else path.parents[1])]
 
 
 def _rows(folder: Path, above: Path) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll.designs.table.readers.base import Reader, document, understood, varying
+from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.rows import Columns, Row
 
 # Counters of the library itself, with their units.
@@ -25,7 +25,7 @@ class GoogleBenchmark(Reader):
         found = document(path)
         with understood(path, self.says):
             runs = [one for one in found["benchmarks"] if one.get("run_type", "iteration") == "iteration"]
-            return varying([row for number, one in enumerate(runs, 1) for row in _rows(path, number, one)])
+            return [row for number, one in enumerate(runs, 1) for row in _rows(path, number, one)]
 
 
 def _rows(path: Path, number: int, run: dict) -> list[Row]:

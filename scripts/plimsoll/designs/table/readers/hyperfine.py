@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll.designs.table.readers.base import Reader, document, understood, varying
+from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.rows import Columns, Row
 
 
@@ -21,7 +21,7 @@ class Hyperfine(Reader):
     def read(self, path: Path, columns: Columns) -> list[Row]:
         results = document(path)
         with understood(path, self.says):
-            return varying([row for number, one in enumerate(results["results"], 1) for row in _rows(path, number, one)])
+            return [row for number, one in enumerate(results["results"], 1) for row in _rows(path, number, one)]
 
 
 def _rows(path: Path, number: int, result: dict) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll.designs.table.readers.base import Reader, document, understood, varying
+from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.rows import Columns, Row
 
 
@@ -22,7 +22,7 @@ class PytestBenchmark(Reader):
     def read(self, path: Path, columns: Columns) -> list[Row]:
         found = document(path)
         with understood(path, self.says):
-            return varying([row for number, one in enumerate(found["benchmarks"], 1) for row in _rows(path, number, one)])
+            return [row for number, one in enumerate(found["benchmarks"], 1) for row in _rows(path, number, one)]
 
 
 def _rows(path: Path, number: int, test: dict) -> list[Row]:

@@ -1,13 +1,14 @@
 """ReFrame: its performance log, and its report."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll.designs.table.readers.base import Reader, document, understood, varying
+from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.readers.tables import lines
 from plimsoll.designs.table.rows import Columns, Row, better_by, number
 
-# Columns of the performance log that are factors if they vary.
-FACTORS = ("display_name", "system", "partition", "environ")
+# Where a test ran: factors besides the test's name and its parameters.
+PLACES = ("system", "partition", "environ")
 # Ends of columns of the performance log: `copy_bw_value` and `copy_bw_unit` are of the variable `copy_bw`.
 VALUE, UNIT = "_value", "_unit"
 
@@ -20,19 +21,22 @@ class PerformanceLog(Reader):
 
     def fits(self, path: Path, begun: str) -> bool:
         head = begun.partition("\n")[0]
-        return "|" in head and "display_name" in head and VALUE in head
+        return "|" in head and "job_completion_time" in head and VALUE in head
 
     def read(self, path: Path, columns: Columns) -> list[Row]:
-        rows = []
-        for where, line in lines(path):
-            levels = {name: line[name] for name in FACTORS if name in line}
-            for column, text in line.items():
-                name = column.removesuffix(VALUE)
-                if column.endswith(VALUE) and text.strip() not in ("", "null"):
-                    unit = line.get(name + UNIT, "")
-                    about = {"unit": unit, "better": better_by(unit)}
-                    rows.append(Row(levels, name, where, number(text, name, where), **about))
-        return varying(rows)
+        with understood(path, self.says):
+            return [row for where, line in lines(path) for row in _of_line(where, line)]
+
+
+def _of_line(where: str, line: dict[str, str]) -> list[Row]:
+    """Return one row per performance variable of a line. A test that failed has none."""
+    rows, levels = [], _levels(line)
+    for column, text in line.items():
+        name = column.removesuffix(VALUE)
+        if column.endswith(VALUE) and text.strip() not in ("", "null") and line.get("result", "pass") == "pass":
+            unit = line.get(name + UNIT, "")
+            rows.append(Row(levels, name, where, number(text, name, where), unit=unit, better=better_by(unit)))
+    return rows
 
 
 class Report(Reader):
@@ -48,11 +52,18 @@ class Report(Reader):
         report = document(path)
         with understood(path, self.says):
             cases = [case for run in report["runs"] for case in run["testcases"] if case.get("result") == "pass"]
-            return varying([row for number, case in enumerate(cases, 1) for row in _of_case(path, number, case)])
+            return [row for number, case in enumerate(cases, 1) for row in _of_case(path, number, case)]
+
+
+def _levels(case: Mapping) -> dict[str, str]:
+    """Return a test's name, its parameters as its name has them (`test %parameter=value`), and where it ran."""
+    name, *parameters = (case.get("display_name") or case["name"]).split(" %")
+    named = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+    return {"test": name, **named, **{place: str(case.get(place) or "") for place in PLACES}}
 
 
 def _of_case(path: Path, place: int, case: dict) -> list[Row]:
-    levels = {name: str(case.get(name) or "") for name in FACTORS}
+    levels = _levels(case)
     where, rows = f"{path}, test case {place}", []
     # The key is system:partition:variable, and the value begins with value, reference, bounds and unit.
     for name, (value, *_, unit, _result) in (case.get("perfvalues") or {}).items():

@@ -15,6 +15,7 @@ class Csv(Reader):
     name = "csv"
     says = "a table in CSV"
     last = True
+    prunes = False
 
     def fits(self, path: Path, begun: str) -> bool:
         return path.is_file() and "\0" not in begun and begun.lstrip()[:1] not in ("{", "[", "<", "")
@@ -56,6 +57,7 @@ class Parquet(Reader):
 
     name = "parquet"
     says = "a table in Parquet"
+    prunes = False
 
     def fits(self, path: Path, begun: str) -> bool:
         return begun.startswith("PAR1")
