@@ -304,6 +304,7 @@ class Design:
     """
 
     name: str  # of its folder, and of its schema in config/schemas/designs/
+    MEASURES: bool = True  # whether Plimsoll measures such a study, and may be asked for more runs
 
     factors = Part(Factors)
     check = Part(Check)

@@ -9,6 +9,7 @@ class Table(Design):
     """What somebody else measured: rows of a table, whose factors the study names. Nothing is measured by Plimsoll."""
 
     name = "table"
+    MEASURES = False
 
     def for_study(self, study: Mapping) -> "Table":
         """Return this design with the factors of a study (plimsoll.designs.table.loading)."""
