@@ -13,6 +13,7 @@ from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
 from plimsoll.designs.table import DESIGN, readers
 from plimsoll.designs.table.factors import MACHINE, stored, told
+from plimsoll.designs.table.readers import tables
 from plimsoll.designs.table.rows import Columns, Row, better_by
 from plimsoll.errors import PlimsollError, first_of, shown
 from plimsoll.spelling import hint
@@ -53,7 +54,7 @@ def of_files(data: Sequence[Path], claimed: Sequence[Mapping], name: str) -> Sou
 
 def of_document(document: Mapping, folder: Path, claimed: Sequence[Mapping], source: str) -> Source:
     """Return a study from what its file says. Data lie below `folder`; `source` is the file, for messages."""
-    columns = _columns(document, claimed)
+    columns = columns_of(document, claimed)
     rows, files = gather(document["data"], folder, columns, "factors" in document)
     printed, of_paper = gather(document["printed"], folder, columns, True) if "printed" in document else ([], [])
     return assembled(document, rows, printed, source, [*files, *of_paper])
@@ -98,7 +99,7 @@ def _name(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-").lstrip("0123456789-") or "table"
 
 
-def _columns(document: Mapping, claimed: Sequence[Mapping]) -> Columns:
+def columns_of(document: Mapping, claimed: Sequence[Mapping]) -> Columns:
     """Return the roles of columns. A metric that is called as a column makes the form wide, if there are no values."""
     metrics = document.get("metrics", {})
     named = {name: about.get("column", name) for name, about in metrics.items()}
@@ -112,6 +113,11 @@ def _columns(document: Mapping, claimed: Sequence[Mapping]) -> Columns:
         factors=factors,
         claimed=frozenset(claimed_factors),
     )
+
+
+def lines_of(table, source: str) -> list[tuple[str, dict[str, str]]]:
+    """Return (place, text by column) for each row of a data frame."""
+    return tables.of_frame(table, source)
 
 
 def _levels_of(claim: Mapping) -> list[Mapping]:

@@ -72,7 +72,7 @@ class Columns:
     @property
     def roles(self) -> dict[str, str]:
         """Return the column of each role, by the role's name."""
-        return {name: column for name, column in vars(self).items() if isinstance(column, str)}
+        return {name: column for name, column in vars(self).items() if isinstance(column, str) and name != "only"}
 
 
 def better_by(unit: str) -> str:
@@ -92,7 +92,7 @@ def number(text: object, what: str, where: str) -> float:
     return value
 
 
-def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Path) -> list[Row]:
+def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Path | str) -> list[Row]:
     """Return the rows of a table in long or wide form, from its lines: (place, text by column).
 
     PlimsollError if a column is missing that a study names, or if a value is no number.
@@ -117,7 +117,7 @@ def _in_form(columns: Columns, known: list[str]) -> Columns:
     return replace(columns, wide=wide) if wide else replace(columns, metrics={}, only=only)
 
 
-def _check(columns: Columns, known: list[str], path: Path) -> None:
+def _check(columns: Columns, known: list[str], path: Path | str) -> None:
     """Raise PlimsollError if a column that is named is not there, or if no column has values."""
     has = f"it has {', '.join(known)}"
     if columns.wide and not columns.metrics:
