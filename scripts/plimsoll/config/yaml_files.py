@@ -198,6 +198,13 @@ def _mapping(loader: yaml.Loader, node: yaml.MappingNode) -> dict:
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
+def lines_of(text: str, key: str) -> list[int]:
+    """Return the line of each item of the list that a document, which has been read, has under a key."""
+    root = yaml.compose(text, Loader=_Loader)
+    (items,) = (value for name, value in root.value if name.value == key)
+    return [item.start_mark.line + 1 for item in items.value]
+
+
 def short(path: Path) -> str:
     """Return a path for people: relative to the project's folder, if it is in it."""
     return str(path.relative_to(paths.PROJECT)) if path.is_relative_to(paths.PROJECT) else str(path)

@@ -8,8 +8,6 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from plimsoll.claims import book
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
@@ -45,18 +43,12 @@ def read(path: Path) -> Claimed:
         return read(path.parent / found)
     if not isinstance(found, list) or not all(isinstance(claim, dict) for claim in found) or not found:
         raise PlimsollError(f"{path}: it has no list of claims, each a mapping of keys to values.")
-    lines = [one.start_mark.line + 1 for one in _node(text, "claims").value]
-    return Claimed(found, document.get("questions", {}), str(path), lines)
+    return Claimed(found, document.get("questions", {}), str(path), yaml_files.lines_of(text, "claims"))
 
 
 def of_list(claims: Sequence[Mapping]) -> Claimed:
     """Return claims that are in no file."""
     return Claimed([dict(claim) for claim in claims], {}, "claims", [])
-
-
-def _node(text: str, key: str) -> yaml.Node:
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    return next(value for name, value in root.value if name.value == key)
 
 
 def complete(claimed: Claimed, study: Study) -> list[dict]:

@@ -40,7 +40,7 @@ def rests_on(judged: Judged, result: dict) -> str:
     rows = page.of_claim(judged, result)
     if not rows:
         return result["reason"]
-    told = [f"{wording.effects(result, rows)} ({wording.rests_on(result, rows)})", wording.on_the_whole(result)]
+    told = [f"{wording.effects(result, rows)} ({wording.rests_on(result, rows)}).", wording.on_the_whole(result)]
     told += [wording.size(result), wording.fragile(result), page.needed(result)]
     return " ".join(filter(None, told))
 

@@ -9,6 +9,8 @@ from plimsoll.designs.table.rows import Columns, Row, number
 # Files with samples, the first that is there, and the one with estimates alone.
 SAMPLES = ("sample.json", "raw.csv")
 ESTIMATES = "estimates.json"
+# What the beginning of each of these files has.
+SIGNS = ("sample_measured_value", '"sampling_mode"', '"point_estimate"')
 # The folder of the newest measurement of a benchmark.
 NEWEST = "new"
 NANOSECONDS = 1e-9
@@ -17,15 +19,17 @@ NANOSECONDS = 1e-9
 class Criterion(Reader):
     """Criterion's samples: one row per sample, as the mean time of its iterations. Metric `time`, in seconds.
 
-    The factors are `group` and `benchmark` (and `value`), the names of the folders. Estimates without samples give no row of
-    their own, because their number of samples is not known.
+    The factors are `group`, `function` and `value`. Estimates without samples are a row of mean and standard deviation,
+    whose number of samples is not known.
     """
 
     name = "criterion"
     says = "a result of Criterion"
 
     def fits(self, path: Path, begun: str) -> bool:
-        return any(path.rglob(f"{NEWEST}/{ESTIMATES}")) if path.is_dir() else path.name in (*SAMPLES, ESTIMATES)
+        if path.is_dir():
+            return any(path.rglob(f"{NEWEST}/{ESTIMATES}"))
+        return any(sign in begun for sign in SIGNS)
 
     def read(self, path: Path, columns: Columns) -> list[Row]:
         folders = sorted({one.parent for one in path.rglob(f"{NEWEST}/*.json")}) if path.is_dir() else [path.parent]
@@ -37,7 +41,7 @@ def _rows(folder: Path, above: Path) -> list[Row]:
         levels = _levels(folder, above)
         file = next((folder / name for name in SAMPLES if (folder / name).is_file()), None)
         if file is None:
-            return []
+            return [_of_estimates(folder / ESTIMATES, levels)]
         times = _of_sample(file) if file.suffix == ".json" else _of_raw(file)
         return [Row(levels, "time", where, value, unit="s", better="lower") for where, value in times]
 
@@ -52,6 +56,12 @@ def _levels(folder: Path, above: Path) -> dict[str, str]:
             **{key: named[f"{key}_id" if key == "function" else f"{key}_str"] or "" for key in ("function", "value")},
         }
     return {"group": "/".join(folder.relative_to(above).parts[:-1])}
+
+
+def _of_estimates(file: Path, levels: dict[str, str]) -> Row:
+    estimates = document(file)
+    mean, sd = (estimates[name]["point_estimate"] * NANOSECONDS for name in ("mean", "std_dev"))
+    return Row(levels, "time", str(file), mean=mean, sd=sd, unit="s", better="lower")
 
 
 def _of_sample(file: Path) -> list[tuple[str, float]]:
