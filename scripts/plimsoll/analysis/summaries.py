@@ -51,7 +51,7 @@ def estimate(terms: Terms) -> Mean:
 
 
 def together(each: Sequence[Terms], weights: Sequence[float]) -> Terms:
-    """Return the terms of a weighted sum of estimates. A mean that several of them share counts once, with its weight in all."""
+    """Return the terms of a weighted sum of estimates. A mean that several share counts once, with its weight in all."""
     coefficients, known = Counter(), {}
     for weight, terms in zip(weights, each, strict=True):
         for key, (own, one) in terms.items():

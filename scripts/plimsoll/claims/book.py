@@ -160,7 +160,8 @@ def check_against(study: dict, claims: list[dict], source: Callable[[dict], str]
             if unknown := sorted(set(values) - set(known)):
                 said = ", ".join(map(shown, unknown))
                 raise PlimsollError(
-                    f"{where}: {key}: {said} is not a level of the study{_nearest(unknown[0], known)} ({', '.join(sorted(known))})."
+                    f"{where}: {key}: {said} is not a level of the study{_nearest(unknown[0], known)} "
+                    f"({', '.join(sorted(known))})."
                 )
 
         study.design.check.claim(study, claim, refer)

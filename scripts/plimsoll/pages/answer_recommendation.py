@@ -54,9 +54,10 @@ class Advice(NamedTuple):
 def recommended(parts: list[dict], named: Mapping, study: str | None, given: Given | None) -> Advice:
     """Return what to do and what is unknown, each in sentences.
 
-    `parts` are those of an answer (plimsoll.pages.answer), `named` the answer in the file of the `study` (None if no command
-    measures more of it), and `given` the time that it was measured for. The recommendation says where it holds. If there is none, it says what is missing
-    and what to type. All texts are empty if the study's file has no `recommend`, or if the table is older than the answer.
+    `parts` are those of an answer (plimsoll.pages.answer), and `named` is the answer in the file of the `study`, which is
+    None if no command measures more of it. `given` is the time that it was measured for. The recommendation says where it
+    holds. If there is none, it says what is missing and what to type. All texts are empty if the study's file has no
+    `recommend`, or if the table is older than the answer.
     """
     if not (rules := named.get("recommend")) or not parts:
         return Advice("", "", False)
@@ -265,7 +266,9 @@ def _command(rows: list[Row], study: str | None) -> str:
     return f"`make precise STUDIES={study} MAXIMUM={number}` should decide half."
 
 
-def _nothing(rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str | None, given: Given | None) -> str:
+def _nothing(
+    rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str | None, given: Given | None
+) -> str:
     """Return sentences for an answer that recommends nothing: which comparison is missing, and what to type."""
     begun = f"Nothing can be recommended about {rules['about']}"
     if known:

@@ -95,6 +95,6 @@ def _check_direction(claim: dict, study: Study, where: str) -> None:
     unknown = [name for name in claim["metrics"] if name in study["metrics"] and not study["metrics"][name]["known"]]
     if claim.get("expected") in BY_DIRECTION and unknown:
         raise PlimsollError(
-            f"{where}: {claim['id']}: expected: {claim['expected']} of {shown(unknown[0])}, of which nothing says whether higher "
-            f"or lower is better: say higher or lower, or give the metric `better`."
+            f"{where}: {claim['id']}: expected: {claim['expected']} of {shown(unknown[0])}, of which nothing says whether "
+            f"higher or lower is better: say higher or lower, or give the metric `better`."
         )

@@ -15,9 +15,9 @@ BY_MEANS = ", by the means alone"
 
 
 def noted(claims: Sequence[dict], results: Sequence[dict], comparisons: pd.DataFrame, source: Source) -> list[dict]:
-    """Return results with `paper_consistent`: what the printed rows say of each claim, or the rows themselves if there are none.
+    """Return results with `paper_consistent`: what the printed rows say of each claim.
 
-    It is empty for a claim about cells that the printed table does not have.
+    Without printed rows, these are the rows themselves. It is empty for a claim about cells that are not in the table.
     """
     if source.printed:
         measured = observed.of_summaries(source.study, source.printed)

@@ -36,7 +36,7 @@ class Cells(Matcher):
         return cell[factor] in map(stored, levels)
 
     def sides(self, claim: dict, metric: str, cell: Cell) -> list[Side]:
-        """Return a metric in a cell as a side, once for each cell that its loss is relative to, if the claim is about losses."""
+        """Return a metric in a cell as a side; for a claim about losses, once for each cell that the loss is relative to."""
         side = Side(metric, cell["path"])
         if "relative_to" not in claim:
             return [side]

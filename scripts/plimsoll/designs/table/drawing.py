@@ -21,7 +21,10 @@ def draw(study: Study, metric: str, cells: pd.DataFrame, observations: pd.DataFr
     own = _some(cells[cells["metric"] == metric].reset_index(drop=True))
     first = list(dict.fromkeys(own[factors[0]]))
     figure, axis = plt.subplots(figsize=(2 * style.COLUMN_INCHES, 0.7 + 0.2 * len(own)), layout="constrained")
-    names = [", ".join(study.design.report.level(name, row[name]) for name in factors if told(row[name])) for _, row in own.iterrows()]
+    names = [
+        ", ".join(study.design.report.level(name, row[name]) for name in factors if told(row[name]))
+        for _, row in own.iterrows()
+    ]
     for place, (_, row) in enumerate(own.iterrows()):
         colour = COLOURS[first.index(row[factors[0]]) % len(COLOURS)]
         _cell(axis, place, row, colour, _runs(observations, metric, row, factors))

@@ -44,7 +44,7 @@ def of_cells(table: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
 
 
 def of_means(rows: Sequence[Row], study: Study) -> pd.DataFrame:
-    """Return the same table for rows of means. The interval is Student's, from the standard deviation; nothing is known of order."""
+    """Return the same table for rows of means. The interval is from the standard deviation. Nothing is known of order."""
     factors, made = study.design.factors.FACTORS, []
     for row in rows:
         levels = cell_levels(row, factors)

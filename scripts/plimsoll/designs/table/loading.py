@@ -60,9 +60,7 @@ def of_document(document: Mapping, folder: Path, claimed: Sequence[Mapping], sou
     return assembled(document, rows, printed, source, [*files, *of_paper])
 
 
-def assembled(
-    document: Mapping, rows: list[Row], printed: list[Row], source: str, files: Sequence[Path] = ()
-) -> Source:
+def assembled(document: Mapping, rows: list[Row], printed: list[Row], source: str, files: Sequence[Path] = ()) -> Source:
     """Return a study with its rows. Every row gets a level of each factor."""
     names = list(document.get("factors") or dict.fromkeys(name for row in rows for name in row.levels))
     if not names:
@@ -236,7 +234,9 @@ def _others(study: Mapping, factor: str, baseline: Sequence[str]) -> list[str]:
 
 def _known(name: str, known: Iterable[str], where: str, kind: str) -> None:
     if name not in known:
-        raise PlimsollError(f"{where}: {shown(name)} is no {kind} of the table{hint(name, known)}: {first_of(list(known), 12)}.")
+        raise PlimsollError(
+            f"{where}: {shown(name)} is no {kind} of the table{hint(name, known)}: {first_of(list(known), 12)}."
+        )
 
 
 def cell_levels(row: Row, factors: Sequence[str]) -> dict[str, str]:

@@ -53,7 +53,9 @@ class Summaries(Measured):
         self._summaries = {}
         for row, path in zip(rows, paths, strict=True):
             if (row.metric, path) in self._summaries:
-                raise PlimsollError(f"{row.where}: its cell has a mean of {row.metric} already: a summary has one row per cell.")
+                raise PlimsollError(
+                    f"{row.where}: its cell has a mean of {row.metric} already: a summary has one row per cell."
+                )
             self._summaries[row.metric, path] = Summary(row.mean, row.sd, row.n)
 
     def summary(self, metric: str, cell: str) -> Summary | None:

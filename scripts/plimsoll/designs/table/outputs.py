@@ -30,7 +30,9 @@ def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
     figures = [_figure(judged, name, folder, cells, observations) for name in judged.study["metrics"]]
     assumed = independence.said(judged.source.rows, cells)
     (folder / PAGE).write_text(page.render(judged, figures, cells, assumed))
-    (folder / "junit.xml").write_text(junit.text(judged.study["id"], judged.results, [rests_on(judged, one) for one in judged.results]))
+    (folder / "junit.xml").write_text(
+        junit.text(judged.study["id"], judged.results, [rests_on(judged, one) for one in judged.results])
+    )
     _archive(folder / f"{judged.study['id']}.zip", folder, [*inputs, *judged.source.files])
     return folder / PAGE
 
@@ -55,7 +57,9 @@ def _tables(judged: Judged, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     cells = independence.of_means(rows, study) if judged.summarised else independence.of_cells(made, factors)
     cells.to_csv(folder / "cells.csv", index=False)
     made.to_csv(folder / "observations.csv", index=False)
-    (pd.DataFrame() if made.empty else study.design.readings.tests(study, made)).to_csv(folder / "tables/tests.csv", index=False)
+    (pd.DataFrame() if made.empty else study.design.readings.tests(study, made)).to_csv(
+        folder / "tables/tests.csv", index=False
+    )
     judged.comparisons.to_csv(folder / "comparisons.csv", index=False)
     findings.table_of(judged.results).to_csv(folder / "claims.csv", index=False)
     (folder / "claims.json").write_text(json.dumps(judged.results, indent=1, allow_nan=True) + "\n")

@@ -76,7 +76,9 @@ def _claim(result: dict, judged: Judged) -> dict:
         "needed_said": needed(result),
         "rows": [comparison_rows.row(result, one, study, label) for one in rows[:SHOWN]],
         "compared": len(rows),
-        "parts": [{**part, "mark": verdict_page.MARKS[part["verdict"]], "size_said": wording.size(part)} for part in result["parts"]],
+        "parts": [
+            {**part, "mark": verdict_page.MARKS[part["verdict"]], "size_said": wording.size(part)} for part in result["parts"]
+        ],
     }
 
 
@@ -103,4 +105,9 @@ def _asked(result: dict, rows: list[dict], judged: Judged) -> str:
 
 def _cell(row: dict, judged: Judged) -> dict:
     metric = judged.study["metrics"][row["metric"]]
-    return {**row, "label": metric["label"], "unit": metric["unit"], "name": judged.study.design.report.cell_label(row["cell"], metric)}
+    return {
+        **row,
+        "label": metric["label"],
+        "unit": metric["unit"],
+        "name": judged.study.design.report.cell_label(row["cell"], metric),
+    }

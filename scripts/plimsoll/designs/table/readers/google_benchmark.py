@@ -19,7 +19,7 @@ class GoogleBenchmark(Reader):
     says = "a result of Google Benchmark"
 
     def fits(self, path: Path, begun: str) -> bool:
-        return '"benchmarks"' in begun and '"time_unit"' in begun or '"library_build_type"' in begun
+        return ('"benchmarks"' in begun and '"time_unit"' in begun) or '"library_build_type"' in begun
 
     def read(self, path: Path, columns: Columns) -> list[Row]:
         found = document(path)
@@ -33,7 +33,9 @@ def _rows(path: Path, number: int, run: dict) -> list[Row]:
     levels, where = {"benchmark": name, "argument": argument}, f"{path}, run {number}"
     unit = run["time_unit"]
     rows = [Row(levels, key, where, float(run[key]), unit=unit, better="lower") for key in ("real_time", "cpu_time")]
-    return rows + [Row(levels, key, where, float(run[key]), unit=of, better="higher") for key, of in RATES.items() if key in run]
+    return rows + [
+        Row(levels, key, where, float(run[key]), unit=of, better="higher") for key, of in RATES.items() if key in run
+    ]
 
 
 READERS = (GoogleBenchmark(),)

@@ -17,7 +17,7 @@ class PytestBenchmark(Reader):
     says = "a result of pytest-benchmark"
 
     def fits(self, path: Path, begun: str) -> bool:
-        return '"machine_info"' in begun and '"benchmarks"' in begun or '"commit_info"' in begun
+        return ('"machine_info"' in begun and '"benchmarks"' in begun) or '"commit_info"' in begun
 
     def read(self, path: Path, columns: Columns) -> list[Row]:
         found = document(path)
