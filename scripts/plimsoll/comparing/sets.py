@@ -4,7 +4,7 @@ A set may hold several sessions of the study.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,8 @@ from plimsoll.measuring import record, status, system
 
 OBSERVATIONS, RUNS, PLAN, HOST, RECORDS = "observations.csv", "runs.csv", "plan.json", "host.txt", "runs"
 CLAIMS, COMPARISONS = ("claims.json", "claims.csv"), "comparisons.csv"
+# Verdicts from all sessions of a study.
+TOGETHER = "together.json"
 # Columns of observations that a comparison needs.
 NEEDED = ("study", "metric", "label", "unit", "better", "value", "censored", "repetition", "started", "fingerprint", "profile")
 # Columns of comparisons that effects are read from.
@@ -129,6 +131,14 @@ class ResultSet:
         """Return the newest session's results by the claims' names; empty if the session has no results."""
         return self.judged[-1].results
 
+    @cached_property
+    def verdicts_together(self) -> dict[str, dict]:
+        """Return the results from all sessions together, by the claims' names, as pages show them.
+
+        Of an older set they are those of the newest session.
+        """
+        return _verdicts(self.folders[-1], self.study, (TOGETHER, *CLAIMS))
+
 
 def read(path: Path, instead: Callable[[Path], Path] = lambda folder: folder) -> dict[str, ResultSet]:
     """Return the result sets at a path, by study.
@@ -233,13 +243,13 @@ def _image(folder: Path, name: str) -> dict:
     return json.loads(path.read_text()) if path else {}
 
 
-def _verdicts(folder: Path, study: str) -> dict[str, dict]:
-    """Return a session's results of a study's claims, by the claims' names.
+def _verdicts(folder: Path, study: str, files: Sequence[str] = CLAIMS) -> dict[str, dict]:
+    """Return a session's results of a study's claims, by the claims' names, from the first of the `files` that is there.
 
     They are empty if there is no table of results, or if another version wrote it with other columns. Raise
     PlimsollError for a file that holds no verdicts.
     """
-    path = next((folder / name for name in CLAIMS if (folder / name).is_file()), None)
+    path = next((folder / name for name in files if (folder / name).is_file()), None)
     if path is None:
         return {}
     try:

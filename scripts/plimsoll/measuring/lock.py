@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.host import cgroup, machine_lock, private, variables
+from plimsoll.host import cgroup, machine_lock, private, quieted, variables
 
 # Every process of a run has this variable, so that processes of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -35,9 +35,11 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
     """Hold the machine's lock during the context. Wait, with a message, while another workflow holds it.
 
     Sweep first if this user's last measurement was killed, or may have been (machine_lock.due). Root sweeps after all
-    users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone.
+    users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone. Settings that a
+    killed `plimsoll doctor` left changed are taken back before.
     """
     with machine_lock.held(say_whose):
+        _undo_left()
         if machine_lock.due():
             left = machine_lock.to_sweep()
             # Without a marker there is probably nothing to remove. A runtime that does not answer is then not worth a message.
@@ -47,6 +49,31 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
         # Not in a finally: after an error the marker stays, and the next start sweeps.
         yield
         machine_lock.unmark()
+
+
+def undo_left() -> None:
+    """Take back the settings that a killed `plimsoll doctor` has left changed, and say so.
+
+    Do nothing during a measurement, because settings stay the same while it lasts.
+
+    Every command of a user begins with it. It takes 0.1 ms if nothing is left.
+    """
+    if not quieted.is_left():
+        return
+    if not machine_lock.free():
+        _say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
+        return
+    with machine_lock.held(say_whose):
+        _undo_left()
+
+
+def _undo_left() -> None:
+    for line in quieted.undo_left():
+        _say(line)
+
+
+def _say(line: str) -> None:
+    print(f"plimsoll: {line}", file=sys.stderr, flush=True)
 
 
 def say_whose(holder: str) -> None:

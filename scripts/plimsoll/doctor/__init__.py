@@ -1,0 +1,1 @@
+"""What this machine means for verdicts, and what to type about it: looked at before measuring."""
