@@ -12,7 +12,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # From the lowest layer to the highest. A room (a package or module of plimsoll) imports from layers earlier in this
 # list. Rooms of one layer do not import each other.
 LAYERS = (
-    ("errors", "interchange", "paths"),
+    ("errors", "interchange", "paths", "spelling"),
     ("registry", "documents"),
     ("design",),
     ("config", "host"),
@@ -29,6 +29,7 @@ LAYERS = (
     ("terminal",),
     ("archives",),
     ("designs",),
+    ("verdicts",),
     ("workflow", "rounds", "clean_up", "doctor", "checking"),
     ("hours", "given", "references", "remake"),
     ("measure",),

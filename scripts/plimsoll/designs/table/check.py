@@ -9,8 +9,6 @@ from plimsoll.claims import book
 class Check(design.Check):
     """Checks of claims about a table, whose factors and levels are those of its rows."""
 
-    NAMED: tuple[str, ...] = ()
-
     def __init__(self, names: Iterable[str] = ()):
         self.NAMED = tuple(names)
 
