@@ -151,7 +151,9 @@ def check(document: object, schema: str, source: str, text: str | None = None) -
         return
     error = errors[0]
     keys = list(error.absolute_path)
-    where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), keys)}"
+    # An unknown key is where it stands, and not where the mapping begins that should not have it.
+    place = [*keys, *_unknown(error)[:1]]
+    where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), place)}"
     key = ".".join(part if isinstance(part, str) and part.isprintable() else shown(part) for part in keys)
     raise PlimsollError(f"{where}: {f'{key}: ' if key else ''}{_short_of(_sentence(error))}.")
 
@@ -215,11 +217,17 @@ def _depth(error) -> tuple:
     return (-len(error.absolute_path), error.validator != "additionalProperties", str(error.message))
 
 
+def _unknown(error) -> list[str]:
+    """Return the keys that a mapping should not have, in order; none if that is not the error."""
+    if error.validator != "additionalProperties":
+        return []
+    return sorted(set(error.instance) - set(error.schema.get("properties", {})))
+
+
 def _sentence(error) -> str:
     if error.validator == "additionalProperties":
         known = ", ".join(sorted(error.schema.get("properties", {})))
-        unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
-        return f"unknown key {', '.join(map(repr, unknown))}; known keys are {known}"
+        return f"unknown key {', '.join(map(repr, _unknown(error)))}; known keys are {known}"
     if error.validator == "type":
         wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         return f"{error.instance!r} is not {' or '.join(TYPES[name] for name in wanted)}"
