@@ -29,7 +29,7 @@ LAYERS = (
     ("terminal",),
     ("archives",),
     ("designs",),
-    ("verdicts",),
+    ("verdicts", "starting"),
     ("workflow", "rounds", "clean_up", "doctor", "checking"),
     ("hours", "given", "references", "remake"),
     ("measure",),
