@@ -5,17 +5,21 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from plimsoll.analysis import summaries
+from plimsoll import designs
+from plimsoll.analysis import collect, summaries
 from plimsoll.analysis.summaries import Summary
-from plimsoll.claims import verdicts
+from plimsoll.claims import book, findings, verdicts
+from plimsoll.config import studies
 from plimsoll.designs.table import closing, independence, judged, outputs
 from plimsoll.errors import PlimsollError
-from plimsoll.verdicts import judge
+from plimsoll.measuring import planned
+from plimsoll.verdicts import judge, judge_study
 from scipy import stats
 
 from tests.conftest import PROJECT
@@ -343,6 +347,49 @@ def test_statements_of_documentation_are_judged_and_the_planted_one_is_found(nam
     assert "planted" in planted["statement"] and planted["verdict"] == "contradicted" and planted["robust"]
     each = [one["verdict"] for one in written_from_texts]
     assert each.count("reproduced") == reproduced and "not testable here" not in each
+
+
+def of_reference(study: str, folder):
+    """Return a study with its plan, its claims, its tables and its verdicts, as results/reference has them."""
+    kept = PROJECT / "results/reference" / study
+    with zipfile.ZipFile(kept / f"reference-{study}.zip") as archive:
+        plan = archive.extract(next(name for name in archive.namelist() if name.endswith(f"{study}/plan.json")), folder)
+    loaded = studies.load(study, designs.known())
+    read = planned.read(Path(plan), loaded.design.factors)
+    tables = [collect.table(kept / f"{name}.csv", read["factors"]) for name in ("observations", "runs")]
+    expected = {one["id"]: one["verdict"] for one in findings.of_table(kept / "claims.csv")}
+    return loaded, read, tables, book.load(study), expected
+
+
+@pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop"])
+def test_the_library_says_what_the_workflow_says_of_the_reference_results(study, tmp_path):
+    loaded, plan, tables, claims, expected = of_reference(study, tmp_path)
+    assert judge_study(loaded, plan, *tables, claims).verdicts == expected
+
+
+def test_a_plain_table_of_reference_observations_has_the_workflows_verdicts(tmp_path):
+    """The design `table` knows nothing of li2018 but the columns of its observations."""
+    _, _, (observations, _), claims, expected = of_reference("li2018", tmp_path)
+    factors = ["benchmark", "runtime", "storage"]
+    table = observations[observations["runtime"] != "vm-emulated"].replace({"storage": {"none": ""}})
+    asked = [{**claim, "needs": []} for claim in claims if claim["id"][-2:] in ("13", "18", "19", "24")]
+    found = judge(table[[*factors, "metric", "value", "unit", "better", "block"]], asked, factors=factors, name="li2018")
+    assert found.verdicts == {claim["id"]: expected[claim["id"]] for claim in asked}
+    assert set(found.verdicts.values()) == {"reproduced", "inconclusive"}
+
+
+def test_the_tutorial_does_what_it_says(tmp_path):
+    """Its table and its claim are judged as it says; its studies are those of the tests above."""
+    text = (PROJECT / "docs/tutorials/judge.md").read_text()
+    table, claims = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("csv", "yaml"))
+    (tmp_path / "results.csv").write_text(table)
+    (tmp_path / "paper.yaml").write_text(claims)
+    found = judged.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
+    (result,) = found.results
+    assert result["verdict"] == "reproduced" and result["effect_least"] == pytest.approx(-0.40, abs=0.005)
+    for command in text.split("plimsoll judge ")[1:]:
+        if command.startswith("tests/"):
+            assert (PROJECT / command.split()[0]).is_file()
 
 
 def test_the_library_is_imported_at_once_and_without_the_workflow():

@@ -91,6 +91,39 @@ def test_factors_with_one_level_are_left_out_of_what_tools_write():
     assert {cell["repetitions"] for cell in observed.of(source).plan["cells"].values()} == {4}
 
 
+def test_a_folder_of_outputs_is_read_by_their_programs():
+    """Each of sysbench, STREAM, OSU and fio, with a level for the folder; other files are left out."""
+    reader, rows = readers.read(READERS / "outputs", None, Columns())
+    assert reader.name == "outputs"
+    found = {(row.metric, row.unit, row.better) for row in rows}
+    assert {
+        ("events_per_second", "1/s", "higher"),
+        ("stream_triad", "MB/s", "higher"),
+        ("latency", "us", "lower"),
+        ("read_bandwidth", "bytes/s", "higher"),
+    } <= found
+    by_folder = {row.levels["folder"] for row in rows}
+    assert by_folder == {"bind-core", "bind-none", "threads-1", "threads-2"}
+    sizes = {row.levels.get("size") for row in rows if row.metric == "latency"}
+    assert {"0", "1", "4194304"} <= sizes
+    copies = [row for row in rows if row.metric == "stream_copy"]
+    assert len(copies) == 8 and all(1_000 < row.value < 1_000_000 for row in copies)
+
+
+def test_outputs_of_hpc_challenge_are_read_by_its_own_reader(tmp_path):
+    for number in (1, 2, 3):
+        for section in ("hpl", "stream"):
+            folder = tmp_path / section
+            folder.mkdir(exist_ok=True)
+            shutil.copy(PROJECT / f"tests/data/hpcc_{section}.txt", folder / f"{number}.txt")
+    rows = readers.read(tmp_path, None, Columns())[1]
+    assert {row.metric for row in rows if row.levels["folder"] == "hpl"} == {"HPL_Tflops"}
+    cut = (tmp_path / "hpl/1.txt").read_text()
+    (tmp_path / "hpl/1.txt").write_text(cut[: cut.index("End of Summary")])
+    with pytest.raises(PlimsollError, match=r"hpl/1.txt: hpccoutf.txt does not hold exactly one complete run."):
+        readers.read(tmp_path, None, Columns())
+
+
 def test_what_no_reader_knows_is_refused(tmp_path):
     (tmp_path / "own.json").write_text('{"numbers": [1, 2]}')
     with pytest.raises(PlimsollError, match=r"own.json: no reader recognises it. Known are criterion, csv, "):

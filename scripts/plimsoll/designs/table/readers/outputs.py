@@ -15,8 +15,8 @@ from plimsoll.workloads.base import InvalidOutput
 
 # Of HPC Challenge's summary: the results, with their units.
 HPCC = {
-    **{name: "TFLOP/s" for name in ("HPL_Tflops",)},
-    **{name: "GFLOP/s" for name in ("StarDGEMM_Gflops", "SingleDGEMM_Gflops", "MPIFFT_Gflops", "StarFFT_Gflops")},
+    "HPL_Tflops": "TFLOP/s",
+    **dict.fromkeys(("StarDGEMM_Gflops", "SingleDGEMM_Gflops", "MPIFFT_Gflops", "StarFFT_Gflops"), "GFLOP/s"),
     **{f"{kind}STREAM_{name}": "GB/s" for kind in ("Star", "Single") for name in ("Copy", "Scale", "Add", "Triad")},
     **{"PTRANS_GBs": "GB/s", "MPIRandomAccess_GUPs": "GUP/s", "StarRandomAccess_GUPs": "GUP/s"},
     **{f"{name}Bandwidth_GBytes": "GB/s" for name in ("RandomlyOrderedRing", "NaturallyOrderedRing", "AvgPingPong")},
@@ -26,7 +26,9 @@ STREAM = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9.]+)\s", re.MULTILINE)
 OSU = re.compile(r"^# OSU MPI (?P<test>.*?) (?:Test )?v[0-9.]+", re.MULTILINE)
 OSU_HEAD = re.compile(r"^# Size\s+(?P<metric>\w+)\s*\((?P<unit>[^)]*)\)", re.MULTILINE)
 OSU_LINE = re.compile(r"^(?P<size>\d+)\s+(?P<value>[0-9.]+)", re.MULTILINE)
-SYSBENCH = re.compile(r"^\s*(?P<what>events per second|events/s \(eps\)|transferred|total time):\s+(?P<value>[0-9.]+)(?P<unit>s?)", re.MULTILINE)
+SYSBENCH = re.compile(
+    r"^\s*(?P<what>events per second|events/s \(eps\)|transferred|total time):\s+(?P<value>[0-9.]+)(?P<unit>s?)", re.MULTILINE
+)
 
 
 def of_hpcc(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:
