@@ -44,6 +44,7 @@ include: "rules/report.smk"
 
 # A workflow that has this one as a module calls these three as well (docs/hosts.md).
 onstart:
+    show_progress()
     alone_and_at_home()
     keep_quiet()
     WORKFLOW.write_plans()
@@ -54,8 +55,7 @@ onstart:
 
 onsuccess:
     at_end()
-    if ENDS_WITH_FINDINGS:
-        lines.tell_at_exit(SELECTED)
+    ending.at_exit(tell_findings)
 
 
 onerror:

@@ -11,6 +11,8 @@ rule tests:
         "results/{study}/logs/tests.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        code=code_of("_tests"),
     shell:
         "python -m plimsoll tests --study {wildcards.study} --observations {input.observations} --runs {input.runs} --output {output} 2> >(tee {log} >&2)"
 
@@ -28,6 +30,7 @@ rule variance:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+        code=code_of("_variance"),
     shell:
         "python -m plimsoll variance --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output} 2> >(tee {log} >&2)"
 
@@ -45,6 +48,7 @@ rule table:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+        code=code_of("_table"),
         made_from=lambda wildcards, input: [
             f"--{name} {input[name]}" for name in ("image", "host", "environments", "runs") if input.get(name)
         ],

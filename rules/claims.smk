@@ -17,7 +17,7 @@ rule claims:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
-        format=CLAIMS_FORMAT,
+        code=code_of("_claims"),
     shell:
         "python -m plimsoll claims --study {wildcards.study} --plan results/{wildcards.study}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 
@@ -43,7 +43,7 @@ rule sessions:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
-        format=CLAIMS_FORMAT,
+        code=code_of("_sessions"),
     shell:
         "python -m plimsoll sessions --study {wildcards.study} --plan results/{wildcards.study}/plan.json --results results --output {output.told} --means {output.means} --verdicts {output.verdicts} --comparisons {output.comparisons} 2> >(tee {log} >&2)"
 
@@ -58,8 +58,6 @@ rule verdicts:
         sessions=[f"results/{name}/sessions.json" for name in SELECTED],
         claims=[paths.source(path) for path in sorted(book.CLAIMS.glob("*.yaml"))],
         studies=[paths.source(studies.STUDIES / f"{name}.yaml") for name in SELECTED],
-        templates=TEMPLATES,
-        style=STYLE,
     output:
         start="results/index.html",
         page="results/claims.html",
@@ -69,6 +67,7 @@ rule verdicts:
     conda:
         "../envs/plimsoll.yaml"
     params:
+        code=code_of("_verdicts"),
         beside=WORKFLOW.beside(),
         verdicts_beside=WORKFLOW.beside_digest(),
     shell:

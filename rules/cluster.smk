@@ -16,7 +16,7 @@ from plimsoll.host import temporary
 temporary.note(workflow.snakemake_tmp_dir)
 temporary.remove_of_killed()
 
-from plimsoll import paths
+from plimsoll import code, designs, paths
 from plimsoll.cluster import slurm
 from plimsoll.terminal import submitting
 
@@ -89,9 +89,10 @@ rule compare_pair:
         "hosts/compare/{one}--{other}/compare.txt",
     localrule: True
     params:
+        code=lambda wildcards: code.digest("_compare", tuple(sorted(designs.known()))),
         folder="hosts/compare/{one}--{other}",
     shell:
-        "status=0; python -m plimsoll compare hosts/{wildcards.one:q}/results hosts/{wildcards.other:q}/results --force --out {params.folder:q}"
+        "status=0; python -m plimsoll.cli compare hosts/{wildcards.one:q}/results hosts/{wildcards.other:q}/results --force --out {params.folder:q} --directory ."
         " >{output} 2>&1 || status=$?; [ $status -eq 2 ] || [ -e {params.folder:q}/compare.html ]"
 
 
@@ -108,6 +109,7 @@ rule compare_hosts:
         "hosts/logs/findings.log",
     localrule: True
     params:
+        code=lambda wildcards: code.digest("_compare_hosts", tuple(sorted(designs.known()))),
         folders=[host.place for host in HOSTS.named.values()],
     shell:
         "python -m plimsoll compare-hosts --page {output.page} --table {output.table} {params.folders:q} 2> >(tee {log} >&2)"

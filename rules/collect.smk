@@ -15,5 +15,6 @@ rule collect:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+        code=code_of("_collect"),
     shell:
         "python -m plimsoll collect --study {wildcards.study} --plan results/{wildcards.study}/plan.json --records results/{wildcards.study}/runs --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"

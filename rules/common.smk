@@ -7,9 +7,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from snakemake.common import overwrite_function_params
-from snakemake.logging import logger
-
 from plimsoll import designs, paths
 from plimsoll.config import configuration
 from plimsoll.errors import PlimsollError
@@ -17,8 +14,10 @@ from plimsoll.host import temporary
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import given_up, lock, stop
-from plimsoll.planning import planner, tries
-from plimsoll.terminal import again, counting, interruption, lines, requested
+from plimsoll.planning import planner, timetable, tries
+from plimsoll.terminal import again, counting, ending, interruption, requested
+from plimsoll.terminal.live import call, display, events
+from plimsoll.terminal.live.runs import Queue
 from plimsoll.terminal.ready import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
@@ -42,8 +41,8 @@ try:
 except PlimsollError as problem:
     refuse(problem)
 
-ENDS_WITH_FINDINGS = lines.asked_for_all(REQUEST.targets, REQUEST.dry)
-logger.addFilter(lines.Filter(ENDS_WITH_FINDINGS, SELECTED, lambda: REQUEST.dry or at_end()))
+# Snakemake's lines go to the log, if its logger plugin is this project's (profiles/default).
+events.claim()
 
 # An image that was put in another one's place is described again.
 if not REQUEST.dry:
@@ -89,10 +88,16 @@ def priority(wildcards):
     return WORKFLOW.priority(*run_of(wildcards))
 
 
-# Snakemake looks up the parameters of each of these functions several times for each run. They are given once here, in
-# the form in which Snakemake would find them.
+# Snakemake looks up the parameters of each of these functions several times for each run. Python finds a signature that
+# is noted four times as fast.
 for asked_often in (prerequisites, asked_for, priority):
-    overwrite_function_params(asked_often, inspect.signature(asked_often).parameters)
+    asked_often.__signature__ = inspect.signature(asked_often)
+
+
+def show_progress():
+    """Begin the display, if there is one. Snakemake's event may come later than the first line of this workflow."""
+    if display.current:
+        events.Events(display.current).begin()
 
 
 def alone_and_at_home():
@@ -130,7 +135,17 @@ def note_runs():
     except PlimsollError as problem:
         refuse(problem)
     WORKFLOW.say_what_changes(runs)
-    WORKFLOW.note_queue(runs)
+    queues = WORKFLOW.note_queue(runs)
+    if display.current:
+        display.current.expect([Queue.of(STUDIES[name], PLANS[name], queue) for name, queue in queues.items()], later())
+
+
+def later():
+    """Return what later workflows of this command should do. A stage of measuring names its study as a target."""
+    of_targets = requested.studies_of(REQUEST.targets)
+    if len(of_targets) != 1:
+        return call.Later()
+    return call.later(Path("results"), *of_targets, {name: STUDIES[name] for name in SELECTED}, PLANS)
 
 
 def at_end():
@@ -141,6 +156,25 @@ def at_end():
         refuse(problem)
 
 
+def tell_findings():
+    """Print the claims, and what this command took beside what it foretold, if the request ends with them."""
+    if ending.is_telling(REQUEST.targets, REQUEST.dry):
+        ending.tell(SELECTED)
+        if told := timetable.told(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
+            print(f"plimsoll: {told}", file=sys.stderr, flush=True)
+
+
+def end_of_nothing():
+    """If nothing was to be done, end as any other start. Snakemake calls no hook of a workflow for that."""
+    if workflow.scheduler is not None and not len(workflow.dag):
+        at_end()
+        tell_findings()
+
+
+if not REQUEST.dry:
+    ending.at_exit(end_of_nothing)
+
+
 def say_last():
     """Say why a run ended the whole workflow, below all lines of Snakemake. Restart instead if the plan has changed."""
     if stop.restarts(Path("results")) and not interruption.happened.is_set():
@@ -149,5 +183,7 @@ def say_last():
             again.with_another_plan(workflow.rundir, workflow.persistence.unlock)
         except PlimsollError as problem:
             refuse(problem)
+    if display.current:
+        display.current.fail()
     for reason in stop.words(Path("results")):
         print(f"plimsoll: {reason}", file=sys.stderr, flush=True)

@@ -2,16 +2,14 @@
 
 
 # A figure is made only from its own records, so a single figure needs only its own runs. If all runs of the study are
-# there, the list of runs says which of them are impossible. The files that draw it are inputs too: an edited chart or
-# notebook redraws its figures. There are many records, so the stage gets their folder, and the plan says which of them
-# the figure shows.
+# there, the list of runs says which of them are impossible. There are many records, so the stage gets their folder, and
+# the plan says which of them the figure shows.
 rule figure:
     input:
         records=lambda wildcards: WORKFLOW.bundles(wildcards.study, wildcards.figure),
         # `ancient`, because figures are drawn again only when their own records change.
         runs=lambda wildcards: ancient(WORKFLOW.judged(wildcards.study)),
         notebook=lambda wildcards: paths.source(sources.notebook(chart_of(wildcards))),
-        drawing=lambda wildcards: [paths.source(path) for path in chart_of(wildcards).files],
         study=paths.source(studies.STUDIES / "{study}.yaml"),
     output:
         pdf="results/{study}/figures/{figure}.pdf",
@@ -28,6 +26,7 @@ rule figure:
         "../envs/plimsoll.yaml"
     params:
         plan=lambda wildcards: WORKFLOW.figure_digest(wildcards.study, wildcards.figure),
+        code=drawing_code,
         judged=lambda wildcards, input: [f"--runs {path}" for path in input.get("runs", [])],
     shell:
         "python -m plimsoll figure --study {input.study:q} --figure {wildcards.figure} --plan results/{wildcards.study}/plan.json --results results/{wildcards.study} {params.judged} --notebook {input.notebook:q} --output results/{wildcards.study}/figures/{wildcards.figure} --executed {output.notebook} 2> >(tee {log} >&2)"

@@ -50,6 +50,8 @@ rule bundle:
         lambda wildcards: WORKFLOW.bundle(wildcards.study, wildcards.bundle),
     output:
         touch("results/{study}/progress/bundles/{bundle}"),
+    # Bundles come before what is made from them: the first job of a figure draws all figures.
+    priority: 1
     params:
         # An existing bundle would hide runs that are added to it.
         runs=lambda wildcards: WORKFLOW.bundle_digest(wildcards.study, wildcards.bundle),
@@ -68,5 +70,6 @@ rule complete:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+        code=code_of("_complete"),
     shell:
         "python -m plimsoll complete --study {wildcards.study} --runs {input} --output {output} 2> >(tee {log} >&2)"

@@ -2,14 +2,13 @@
 
 No rule measures, and nothing of this machine is examined.
 
-`make reproduce FROM=...` unpacks the archive and calls this (scripts/plimsoll/remake.py). The folder is given as --directory.
+`plimsoll remake` unpacks the archive and calls this (scripts/plimsoll/remake.py). The folder is given as --directory.
 """
 
 import os
 import sys
 from pathlib import Path
 
-from snakemake.logging import logger
 from snakemake.utils import min_version
 
 # Studies, claims, profiles and the papers' tables come from the archive. This is set before anything of the package is
@@ -26,7 +25,8 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.given import prepare
 from plimsoll.measuring import lock
-from plimsoll.terminal import interruption, lines, requested
+from plimsoll.terminal import interruption, requested
+from plimsoll.terminal.live import events
 from plimsoll.terminal.ready import refuse
 
 min_version("9.0")
@@ -41,7 +41,7 @@ try:
 except PlimsollError as problem:
     refuse(problem)
 
-logger.addFilter(lines.Filter(False, SELECTED))
+events.claim()
 
 
 wildcard_constraints:
@@ -69,6 +69,8 @@ rule collect_earlier:
         "results/sessions/{study}/{number}/logs/collect.log",
     conda:
         "../envs/plimsoll.yaml"
+    params:
+        code=code_of("_collect"),
     shell:
         "python -m plimsoll collect --study {wildcards.study} --plan results/sessions/{wildcards.study}/{wildcards.number}/plan.json --records results/sessions/{wildcards.study}/{wildcards.number}/runs --csv {output.csv} --parquet {output.parquet} --runs {output.runs} 2> >(tee {log} >&2)"
 
@@ -88,7 +90,7 @@ rule claims_earlier:
     conda:
         "../envs/plimsoll.yaml"
     params:
-        format=CLAIMS_FORMAT,
+        code=code_of("_claims"),
     shell:
         "python -m plimsoll claims --study {wildcards.study} --plan results/sessions/{wildcards.study}/{wildcards.number}/plan.json --observations {input.observations} --runs {input.runs} --verdicts {output.verdicts} --comparisons {output.comparisons} --answer {output.answer} 2> >(tee {log} >&2)"
 

@@ -17,8 +17,6 @@ rule report:
         figures=lambda wildcards: WORKFLOW.figures(wildcards.study),
         study=paths.source(studies.STUDIES / "{study}.yaml"),
         claims=paths.source(book.CLAIMS / "{study}.yaml"),
-        templates=TEMPLATES,
-        style=STYLE,
     output:
         "results/{study}/report.html",
     log:
@@ -27,6 +25,7 @@ rule report:
         "../envs/plimsoll.yaml"
     params:
         plan=plan_digest,
+        code=code_of("_report"),
     # There are many records, figures and tables, so the stage gets their folders. Everything that is made from them is
     # an input.
     shell:

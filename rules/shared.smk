@@ -5,11 +5,10 @@ The file that includes this one has the WORKFLOW, and the STUDIES by name.
 
 from pathlib import Path
 
-from plimsoll import paths
-from plimsoll.claims import FORMAT as CLAIMS_FORMAT
+from plimsoll import code, paths
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.figures import sources
+from plimsoll.figures import sources, together
 from plimsoll.terminal import patience
 from plimsoll.workflow import bill_of, image_of
 
@@ -18,11 +17,6 @@ wildcard_constraints:
     study="|".join(STUDIES),
     figure="|".join(sorted({name for study in STUDIES.values() for name in study["figures"]})),
     table="|".join(sorted({name for study in STUDIES.values() for name in study.get("tables", {})})),
-
-
-# Templates and style of the pages.
-TEMPLATES = [paths.source(path) for path in sorted((paths.PROJECT / "scripts/plimsoll").rglob("*.j2"))]
-STYLE = paths.source("scripts/plimsoll/pages/templates/style.css")
 
 
 def image(wildcards):
@@ -48,6 +42,23 @@ def plan_digest(wildcards):
     return WORKFLOW.digest(wildcards.study)
 
 
+def code_of(stage):
+    """Return an input function for the digest of the code that a stage uses. It is a parameter of the stage's rule."""
+
+    def digest(wildcards):
+        # Without a study, the stage is about all of them.
+        names = [wildcards.study] if "study" in wildcards.keys() else STUDIES
+        return code.digest(stage, tuple(sorted({STUDIES[name]["design"] for name in names})))
+
+    return digest
+
+
+def drawing_code(wildcards):
+    """Return the digest of the code that a figure is drawn with: its chart's and its notebook's too."""
+    chart = chart_of(wildcards)
+    return code.digest("_figure", (STUDIES[wildcards.study]["design"],), (chart.file, sources.notebook(chart)))
+
+
 def needed(rule):
     """Return the wildcards of a rule's jobs that this start runs. The rule of a module may have another name by now."""
     name = getattr(rules, rule).rule.name
@@ -55,5 +66,8 @@ def needed(rule):
 
 
 def note_figures():
-    """Note which figures this start of the workflow draws, so that each can say which of how many it is."""
-    patience.note_figures(Path("results"), [(job.study, job.figure) for job in needed("figure")])
+    """Note which figures this start of the workflow draws. The first job of a figure draws all of them."""
+    drawn = needed("figure")
+    patience.note_figures(Path("results"), [(job.study, job.figure) for job in drawn])
+    notebooks = {(job.study, job.figure): sources.notebook(chart_of(job)) for job in drawn}
+    together.begin(Path("results"), notebooks, workflow.cores)

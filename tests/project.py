@@ -4,6 +4,7 @@ import compileall
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,10 +68,10 @@ class Project:
         )
 
     def precise(self, width: float, maximum: int, *settings: str) -> subprocess.CompletedProcess:
-        """Run the first command of `make precise`."""
-        command = [sys.executable, "-m", "plimsoll", "precise", "--study", "liu2020", "--width", str(width)]
+        """Run `plimsoll precise`."""
+        command = [sys.executable, "-m", "plimsoll.cli", "precise", "liu2020", "--no-set-up", "--width", str(width)]
         return subprocess.run(
-            [*command, "--maximum", str(maximum), *settings],
+            [*command, "--maximum", str(maximum), *(word for setting in settings for word in ("--config", setting))],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
@@ -128,6 +129,12 @@ class Project:
     def said(self) -> Path:
         """File with the output of the workflow that was last started in the background."""
         return self.folder.with_name(f"{self.folder.name}.said")
+
+    def log(self, folder: Path | None = None) -> str:
+        """Return the log of the last command in the copy, or in another folder: all lines that the user does not see."""
+        lines = ((folder or self.folder) / "results/logs/workflow.log").read_text().splitlines()
+        # Without the time.
+        return "\n".join(re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", "", line) for line in lines)
 
     def jobs(self, *arguments: str, config: tuple[str, ...] | None = None) -> dict[str, int]:
         """Return how often a dry run would run each rule."""

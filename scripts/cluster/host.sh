@@ -8,7 +8,7 @@
 #   --hours HOURS   measures each study for so many hours
 #   --target NAME   makes this target (default: all); may be given several times
 #   --slurm         refuses to run except as a job of Slurm on the node NAME
-#   --set-up        first installs what is missing, as `make setup` does
+#   --set-up        first installs what is missing, as `./plimsoll setup` does
 #   --while-open    ends a minute after the last line on standard input: its caller is gone
 #
 # The settings are those of the workflow, as after --config.

@@ -1,11 +1,12 @@
-"""Command line of the stages; the workflow calls them, and a person may. Measuring has its own: plimsoll.measure."""
+"""Command line of the workflow's stages. Users have another one (plimsoll.cli), and measuring has its own: plimsoll.measure."""
 
 import argparse
 import os
 import sys
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError, guarded
+from plimsoll import tasks
+from plimsoll.errors import guarded
 from plimsoll.measuring import stop
 from plimsoll.terminal import interruption
 
@@ -13,7 +14,7 @@ from plimsoll.terminal import interruption
 def main(arguments: list[str] | None = None) -> int:
     """Run one stage; its exit status."""
     options = _parser().parse_args(arguments)
-    return guarded(lambda: _named(options), options.refused)
+    return guarded(lambda: _named(options))
 
 
 def _named(options: argparse.Namespace) -> int | None:
@@ -22,23 +23,9 @@ def _named(options: argparse.Namespace) -> int | None:
         stop.with_workflow()
         return _run(options)
     except OSError as problem:
-        if not (sentence := _refused(problem)):
+        if not (refused := tasks.refused(problem)):
             raise
-        raise PlimsollError(sentence) from problem
-
-
-def _refused(problem: OSError) -> str | None:
-    """An error of the operating system as a sentence for people; None for one that is none of theirs."""
-    from plimsoll.measuring import means  # here, because a stage that ends well has no use for it
-
-    if outage := means.outage_of(problem):
-        return str(outage)
-    if problem.filename is not None:
-        return f"{problem.filename}: {problem.strerror}."
-    # Python's own words, when no folder for temporary files can be written.
-    if isinstance(problem, FileNotFoundError):
-        return f"{problem.strerror}: make room there, or make /tmp, with the mode 1777."
-    return None
+        raise refused from problem
 
 
 def _run(options: argparse.Namespace) -> int | None:
@@ -49,8 +36,7 @@ def _run(options: argparse.Namespace) -> int | None:
         return options.stage(options)
     from plimsoll.terminal import patience
 
-    place = patience.place(options.results.parent, options.study.stem, options.figure) if "figure" in options else ""
-    with patience.told(options.says.format(**vars(options)) + (f", {place}" if place else "")):
+    with patience.told(options.says.format(**vars(options))):
         return options.stage(options)
 
 
@@ -59,23 +45,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--directory", type=Path, metavar="FOLDER", help="work in this folder, as Snakemake does; it is made")
     stages = parser.add_subparsers(required=True, metavar="STAGE")
 
-    def stage(
-        function, *options: str, paths: tuple[str, ...] = (), says: str = "", refused: int = 1
-    ) -> argparse.ArgumentParser:
-        """A stage with its options; it `says` what it does when it begins, and ends with `refused` if it cannot be done."""
+    def stage(function, *options: str, paths: tuple[str, ...] = (), says: str = "") -> argparse.ArgumentParser:
+        """A stage with its options; it `says` what it does when it begins."""
         added = stages.add_parser(function.__name__.strip("_").replace("_", "-"), help=function.__doc__)
         for option in options:
             added.add_argument(f"--{option}", required=True)
         for option in paths:
             added.add_argument(f"--{option}", required=True, type=Path)
-        added.set_defaults(stage=function, says=says, refused=refused)
+        added.set_defaults(stage=function, says=says)
         return added
 
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",), says="image {name}: building it, unless it is there")
     stage(_sbom, paths=("image", "output"), says="{image.stem}: listing what its image holds")
-    stage(_vulnerabilities)
     stage(_image_file, paths=("output",)).add_argument("settings", nargs="*", help="the configuration, as after --config")
     taken = stage(_take_images, paths=("file",))
     taken.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -99,45 +82,17 @@ def _parser() -> argparse.ArgumentParser:
     verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
     verdicts.add_argument("--sessions", nargs="+", type=Path, required=True, help="sessions.json of each, in the same order")
     verdicts.add_argument("--beside", nargs="*", type=Path, default=[], help="folders of studies that an earlier start judged")
-    precise = stage(_precise, "width", "maximum")
-    precise.add_argument("--study", help="if it is not given: the studies that the configuration selects")
-    precise.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    spent = stage(_hours, "hours")
+    spent = stage(_hours)
+    amount = spent.add_mutually_exclusive_group(required=True)
+    amount.add_argument("--hours", help="of measuring each study; `usual` are those of its design")
+    amount.add_argument("--minutes", help="in all, from the start of this command to the pages")
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    stage(_new_system)
     stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
     stage(_new_session).add_argument("settings", nargs="*", help="the configuration, as after --config")
-    listed = stage(_list)
-    listed.add_argument("--study", help="if it is not given: the studies that the configuration selects")
-    listed.add_argument("settings", nargs="*", help="the configuration, as after --config")
     told = stage(_findings)
     told.add_argument("--results", type=Path, default=Path("results"), help="if they are not those of this machine")
     told.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    packed = stage(_archive)
-    packed.add_argument("--output", type=Path, help="if it is not given: plimsoll-STUDY.zip")
-    packed.add_argument("--raw", action="store_true", help="with the raw outputs of the runs, which are many times as large")
-    packed.add_argument("--small", action="store_true", help="without pictures and pages, which are made again from it")
-    packed.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_keep_reference).add_argument("settings", nargs="*", help="the configuration, as after --config")
-    again = stage(_remake, paths=("file",))
-    again.add_argument("--claims", nargs="*", type=Path, default=[], help="files of claims, in place of those of the archive")
-    compared = stage(_compare, refused=2)
-    for name in ("a", "b"):
-        compared.add_argument(name, help="a study's results, a folder with those of several or with sessions, or an archive")
-    compared.add_argument("--margin", default="0.05", help="within which relative difference two sets are alike (0.05)")
-    compared.add_argument("--session-blocks", default="6", help="blocks that a session is worth at most (6), or all")
-    compared.add_argument("--out", type=Path, help="where files go (results/compare/A-B)")
-    compared.add_argument("--all", action="store_true", help="tell what is alike and what is undecided too")
-    compared.add_argument(
-        "--strict",
-        action="store_true",
-        help="end with 1 if anything is undecided or lacks in B, with 2 if bits differ or are not known",
-    )
-    compared.add_argument(
-        "--force", action="store_true", help="compare although benchmarks or sizes differ, and cells although machines do"
-    )
-    stage(_without).add_argument("runtimes", nargs="+", help="runtimes that are not measured on this machine")
-    stage(_with).add_argument("runtimes", nargs="+", help="runtimes that are measured on this machine where they work")
     compared = stage(_compare_hosts, paths=("page", "table"))
     told = "folders of hosts or of results, and archives; without any those beside the page"
     compared.add_argument("folders", nargs="*", type=Path, help=told)
@@ -150,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     for option in ("image", "host", "environments", "runs"):
         table.add_argument(f"--{option}", type=Path)
     drawn = ("study", "plan", "results", "notebook", "output", "executed")
-    figure = stage(_figure, "figure", paths=drawn, says="{study.stem}: drawing {figure}")
+    figure = stage(_figure, "figure", paths=drawn)
     figure.add_argument("--runs", type=Path, help="the list of all runs of the study, if there is one")
     folders = ("figures", "tables", "records")
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
@@ -188,10 +143,15 @@ def _host(options: argparse.Namespace) -> None:
 def _image(options: argparse.Namespace) -> None:
     """build an image for every runtime, unless that is done"""
     import json
+    import time
 
     from plimsoll.images import builder
+    from plimsoll.planning import timetable
 
-    options.output.write_text(json.dumps(builder.build(options.name, options.base), indent=1) + "\n")
+    begun = time.monotonic()
+    image = builder.build(options.name, options.base)
+    timetable.note_image(options.name, time.monotonic() - begun)
+    options.output.write_text(json.dumps(image, indent=1) + "\n")
 
 
 def _sbom(options: argparse.Namespace) -> None:
@@ -206,51 +166,14 @@ def _sbom(options: argparse.Namespace) -> None:
     options.output.write_text(bill)
 
 
-def _vulnerabilities(options: argparse.Namespace) -> None:
-    """say which vulnerabilities of the images that are listed here Debian has fixed since they were made"""
-    import tempfile
-
-    from plimsoll.images import debian, fixes
-
-    bills = {path.name.partition(".")[0]: fixes.listed(path) for path in sorted(Path("results/images").glob("*.sbom.json"))}
-    if not bills:
-        raise PlimsollError(
-            "No image is listed here yet: snakemake --cores 1 results/images/hpcc.sbom.json lists that of liu2020."
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        archives = {
-            release: debian.SecurityArchive(release, Path(folder, release))
-            for release in {bill.release for bill in bills.values()}
-        }
-        for name, bill in bills.items():
-            archive = archives[bill.release]
-            print(*fixes.sentences(name, bill, list(fixes.lacking(bill, archive)), archive.date), sep="\n")
-
-
 def _image_file(options: argparse.Namespace) -> None:
     """write the images of the selected studies into one file, for a machine that cannot build them"""
-    from plimsoll.config import configuration, studies
-    from plimsoll.images import builder, portable
-
-    config = configuration.read(options.settings)
-    names = dict.fromkeys(_study(name)["image"] for name in studies.selected(config["studies"]))
-    images = [(name, builder.build(name, config["base_image"])) for name in names]
-    portable.write(images, options.output, lambda text: print(f"images: {text}", file=sys.stderr, flush=True))
+    tasks.write_images(options.output, options.settings)
 
 
 def _take_images(options: argparse.Namespace) -> None:
     """take images from a file, instead of building them"""
-    from plimsoll import environments
-    from plimsoll.config import configuration
-    from plimsoll.images import portable
-    from plimsoll.measuring import lock
-
-    base = configuration.read(options.settings)["base_image"]
-    # Nobody measures what is put in another's place.
-    with lock.machine(environments.known):
-        for tag, compared in portable.take(options.file, base).items():
-            for said in (f"{tag} is taken from {options.file}", *compared):
-                print(f"images: {said}", file=sys.stderr, flush=True)
+    tasks.take_images(options.file, options.settings)
 
 
 def _runtimes(options: argparse.Namespace) -> None:
@@ -385,96 +308,21 @@ def _verdicts(options: argparse.Namespace) -> None:
 
 
 @interruption.explained()
-def _precise(options: argparse.Namespace) -> None:
-    """add repetitions until every interval is narrow enough"""
-    from plimsoll import rounds
-    from plimsoll.config import configuration, studies
-    from plimsoll.planning import precision
-
-    width, maximum = precision.width_of(options.width), precision.maximum_of(options.maximum)
-    config = configuration.read(options.settings)
-    for study in studies.selected(options.study or config["studies"]):
-        rounds.reach(study, width, maximum, options.settings)
-
-
-@interruption.explained()
 def _hours(options: argparse.Namespace) -> None:
-    """measure the studies that have stages for so many hours each, where they decide most"""
-    from plimsoll import designs, hours
-    from plimsoll.config import configuration, studies
+    """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
+    from plimsoll.measuring import given_up
+    from plimsoll.planning import amounts
 
-    given = hours.hours_of(options.hours)
-    config = configuration.read(options.settings)
-    for study in studies.selected(config["studies"]):
-        factors = studies.load(study, designs.known()).design.factors
-        wanted = given or factors.USUAL_HOURS
-        if factors.STAGES and wanted:
-            hours.spend(study, wanted, options.settings)
-
-
-def _new_system(options: argparse.Namespace) -> None:
-    """put aside what was measured on another system: before an upgrade, say"""
-    from plimsoll import environments
-    from plimsoll.config import studies
-    from plimsoll.measuring import lock
-    from plimsoll.planning import new_system
-
-    Path(".snakemake").mkdir(exist_ok=True)
-    with lock.hold_folder():
-        done = new_system.change(Path("results"), studies.names(studies.STUDIES), environments.known())
-    print("\n".join(done) or "Nothing to put aside: what was measured here was measured on the system as it is.")
+    given_up.begin()
+    # A text that is no time is refused before anything is read.
+    in_all = options.minutes is not None
+    time = tasks.Time(minutes=amounts.minutes(options.minutes)) if in_all else tasks.Time(amounts.hours(options.hours))
+    tasks.measure_for(time, options.settings)
 
 
 def _new_session(options: argparse.Namespace) -> None:
     """begin another session of the selected studies: put aside what they have measured, and make engine and images fresh"""
-    from plimsoll import designs, environments
-    from plimsoll.config import configuration, studies
-    from plimsoll.images import anew
-    from plimsoll.measuring import lock
-    from plimsoll.planning import sessions
-    from plimsoll.workflow import image_of
-
-    config = configuration.read(options.settings)
-    names = studies.selected(config["studies"])
-    Path(".snakemake").mkdir(exist_ok=True)
-    # Nobody measures while the engine starts again.
-    with lock.hold_folder(), lock.machine(environments.known):
-        begun = {name: sessions.begin(Path("results"), name) for name in names}
-        new = {name: session for name, session in begun.items() if not any((session.folder / "runs").rglob("*.json"))}
-        images = sorted({image_of(studies.load(name, designs.known())) for name in new})
-        fresh = anew.everything([Path(path) for path in images]) if new else {}
-        for name, session in begun.items():
-            if name in new:
-                sessions.note(session, fresh)
-            made = "; ".join(f"{what}: {done}" for what, done in fresh.items()) if name in new else "it was begun, and goes on"
-            print(f"plimsoll: {name}: session {session.number} ({made})", flush=True)
-
-
-def _archive(options: argparse.Namespace) -> None:
-    """put what was measured of the selected studies, and what was made of it, into one file"""
-    from plimsoll.archives import gathering, packing
-    from plimsoll.config import configuration, studies
-    from plimsoll.measuring import lock, record
-
-    def say(text: str) -> None:
-        print(f"archive: {text}", file=sys.stderr, flush=True)
-
-    wanted = {name: _study(name) for name in sorted(studies.selected(configuration.read(options.settings)["studies"]))}
-    Path(".snakemake").mkdir(exist_ok=True)
-    with lock.hold_folder():
-        every = gathering.measured(wanted, Path("results"))
-        there = list(dict.fromkeys(one.study["id"] for one in every))
-        for name in (name for name in wanted if name not in there):
-            say(f"{name}: nothing was measured of it, and it is left out.")
-        for name in studies.names(studies.STUDIES):
-            if name not in wanted and record.any_below(Path("results", name)):
-                say(f"{name}: it was measured too, and is left out. STUDIES=all archives everything.")
-        target = options.output or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")
-        new = packing.pack(every, Path("results"), target, options.raw, not options.small, say)
-    has, size = "has" if new else "already has", f"{target.stat().st_size / 1e6:.1f} MB"
-    # Where it is for whoever has typed the command, in another folder perhaps.
-    named = (options.directory or Path()) / target
-    print(f"{named} ({size}) {has} {', '.join(there)}. make reproduce FROM={named} makes all of it again.")
+    tasks.begin_session(options.settings)
 
 
 def _keep_reference(options: argparse.Namespace) -> None:
@@ -487,63 +335,9 @@ def _keep_reference(options: argparse.Namespace) -> None:
         print(f"{folder} has what was measured here.")
 
 
-@interruption.explained()
-def _remake(options: argparse.Namespace) -> int:
-    """make everything from an archive again, without measuring, in a folder of its own: 1 if a table is not the archive's"""
-    from plimsoll import remake
-
-    made = remake.remake(options.file, options.claims, Path("results"))
-    print(made.words)
-    return made.status
-
-
 def _clean_up(options: argparse.Namespace) -> None:
     """remove what killed runs have left on this machine and in this folder"""
-    from plimsoll import clean_up, environments
-    from plimsoll.host import temporary
-    from plimsoll.measuring import lock
-
-    Path(".snakemake").mkdir(exist_ok=True)
-    with lock.hold_folder(), lock.machine():
-        there = environments.known().values()
-        removed = [
-            *clean_up.machine(there),
-            *clean_up.store(),
-            *temporary.remove_of_killed(),
-            *clean_up.results(Path("results")),
-        ]
-    if options.all:
-        removed += clean_up.everything(there)
-    print("\n".join(f"removed: {what}" for what in removed) or "Nothing was left.")
-
-
-def _list(options: argparse.Namespace) -> None:
-    """list studies, experiments, runtimes, instruments, figures and tables with their state and the command that makes each"""
-    from plimsoll import designs
-    from plimsoll.terminal import machine, screen
-
-    screen.tell(lambda width: machine.text(designs.known(), options.settings, options.study, width))
-
-
-def _without(options: argparse.Namespace) -> None:
-    """leave runtimes out on this machine"""
-    _wish(options.runtimes, "off")
-    print(f"config/local.yaml leaves out {', '.join(options.runtimes)} on this machine. Delete it to take that back.")
-
-
-def _with(options: argparse.Namespace) -> None:
-    """measure runtimes on this machine that are off elsewhere"""
-    _wish(options.runtimes, "optional")
-    print(f"config/local.yaml switches on {', '.join(options.runtimes)} on this machine. Delete it to take that back.")
-
-
-def _wish(names: list[str], wanted: str) -> None:
-    from plimsoll import environments
-    from plimsoll.config import configuration
-
-    for name in names:
-        environments.find(name)
-    configuration.wish(names, wanted)
+    tasks.clean_up(options.all)
 
 
 def _findings(options: argparse.Namespace) -> None:
@@ -555,46 +349,9 @@ def _findings(options: argparse.Namespace) -> None:
     screen.tell(lambda width: closing.of_studies(options.results, chosen, width))
 
 
-def _compare(options: argparse.Namespace) -> int:
-    """compare two sets of results: 0 if nothing is worse in the second, 1 if something is, 2 if they cannot be compared"""
-    from plimsoll.archives import opening
-    from plimsoll.comparing import asked, sets, studies
-    from plimsoll.pages import compared_files
-    from plimsoll.pages.formats import capital
-    from plimsoll.terminal import compared, screen
-
-    terms, paths = asked.terms(options.margin, options.session_blocks), asked.paths(options.a, options.b)
-    # Both are there before the archives in one of them are unpacked.
-    folders = [sets.opened(opening.folder_of(path)) for path in paths]
-    a, b = (sets.read(folder, opening.reference_of) for folder in folders)
-    names = asked.shared(a, b)
-    what = asked.Asked(terms, options.force, options.strict, len(names))
-    each = {name: studies.compare(_study(name), a[name], b[name], what) for name in names}
-    ended = studies.ended(each, options.strict, [name for name in a if name not in b])
-    written = compared_files.write(each, paths, terms, ended, options.out or asked.folder(*paths))
-    screen.tell(lambda width: compared.text(each, paths, terms, options.all, written, ended, width))
-    if ended.status == studies.NOT_COMPARABLE:
-        raise PlimsollError(f"{capital(ended.reason)}.")
-    return ended.status
-
-
 def _compare_hosts(options: argparse.Namespace) -> None:
     """set the verdicts of several hosts beside each other"""
-    from plimsoll import designs
-    from plimsoll.archives import opening
-    from plimsoll.pages import hosts_page
-
-    folders = options.folders or _beside(options.page)
-    opened = [opening.folder_of(path) for path in folders]
-    hosts_page.write(folders, opened, options.page, options.table, designs.known())
-
-
-def _beside(page: Path) -> list[Path]:
-    """What was measured elsewhere and lies beside a page: folders of hosts that are complete, and archives."""
-    from plimsoll.cluster import marker
-
-    marked = (mark.parent for mark in page.parent.glob(f"*/{marker.FILE}"))
-    return sorted([*marked, *page.parent.glob("*.zip")], key=str)
+    tasks.compare_hosts(options.folders, options.page, options.table)
 
 
 def _measure_by_ssh(options: argparse.Namespace) -> None:
@@ -624,16 +381,35 @@ def _table(options: argparse.Namespace) -> None:
 
 
 def _figure(options: argparse.Namespace) -> None:
-    """collect what a figure shows, and run its notebook"""
+    """draw a figure by its notebook, and with it all others that this start of the workflow draws"""
+    from plimsoll.figures import together
+
+    queue = together.Queue(options.results)
+    if queue.take(options.figure):
+        return
+    # Figures are drawn beside each other, and threads of one would be in the way of the others.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from plimsoll import designs
     from plimsoll.config import studies
     from plimsoll.figures import render
     from plimsoll.measuring import planned
+    from plimsoll.terminal import patience
 
+    render.prepare()
     loaded = studies.read(options.study, designs.known())
-    plan = planned.read(options.plan, loaded.design.factors)
-    data = render.gather(loaded, plan, options.figure, options.results, options.runs)
-    render.run(data, options.notebook, options.results, options.output, options.executed)
+    drawing = render.Drawing(loaded, planned.read(options.plan, loaded.design.factors), options.results, options.runs)
+
+    def line(name: str) -> str:
+        place = patience.place(options.results.parent, options.study.stem, name)
+        return f"{options.study.stem}: drawing {name}" + (f", {place}" if place else "")
+
+    if len(queue.notebooks) > 1:
+        queue.draw(drawing.into, drawing.is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
+        if queue.take(options.figure):
+            return
+    with patience.told(line(options.figure)):
+        data = drawing.gathered(options.figure)
+        render.run(data, options.notebook, options.results, options.output, options.executed)
 
 
 def _report(options: argparse.Namespace) -> None:

@@ -92,7 +92,7 @@ def everything(environments: Iterable[Environment]) -> list[str]:
     for problem in problems:
         print(f"plimsoll: not removed: {problem}.", file=sys.stderr, flush=True)
     if problems:
-        raise PlimsollError("Something could not be removed, as said above: mend that, and type it again.")
+        raise PlimsollError("Something could not be removed, for the reason above. Resolve that, and type the command again.")
     return list(removed)
 
 

@@ -33,6 +33,10 @@ class Outage(PlimsollError):
         self.cause, self.remedy = cause, remedy
 
 
+class Incomplete(PlimsollError):
+    """Something that was begun and did not come to its end. What was measured is kept."""
+
+
 class Lasting(Outage):
     """An Outage that every attempt in any runtime would meet. The workflow stops at once."""
 
@@ -44,16 +48,16 @@ class ImageGone(Outage):
 def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
     """Run a stage's work, and return its exit status: the one that it returns, or 0.
 
-    A PlimsollError or a lack of memory becomes one line on standard error and the status `refused`. SIGTERM is handled
-    as an interruption: it raises KeyboardInterrupt, so that processes which the work has started are ended. An
-    interrupted job of a workflow prints nothing.
+    A PlimsollError or a lack of memory becomes one line on standard error and the status `refused`. The status is 1 if
+    the work had begun: for Outage and Incomplete. SIGTERM is handled as an interruption: it raises KeyboardInterrupt, so
+    that processes which the work has started are ended. An interrupted job of a workflow prints nothing.
     """
     signal.signal(signal.SIGTERM, _terminated)
     try:
         status = work()
     except PlimsollError as problem:
         print(f"plimsoll: {plain(str(problem))}", file=sys.stderr)
-        return refused
+        return 1 if isinstance(problem, Outage | Incomplete) else refused
     except MemoryError:
         print("plimsoll: this host has no memory left: free some of it, or take a smaller profile.", file=sys.stderr)
         return refused

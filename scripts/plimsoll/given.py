@@ -6,7 +6,7 @@ It does not look at this machine, tries no runtime, and has nothing to measure (
 import json
 from pathlib import Path
 
-from plimsoll import designs
+from plimsoll import designs, spelling
 from plimsoll.archives import formats
 from plimsoll.archives.layout import MANIFEST, Refused, records_of
 from plimsoll.claims import book
@@ -56,7 +56,7 @@ def prepare() -> Given:
     too if a study has another design than its plan.
     """
     if not Path(MANIFEST).is_file():
-        raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: make reproduce FROM=... does that.")
+        raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: {spelling.command('remake', 'ARCHIVE')} does that.")
     names = _manifest()["studies"]
     loaded = {name: studies.load(name, designs.known()) for name in names}
     plans = {name: planned.read(Path("results", name, "plan.json")) for name in names}

@@ -8,6 +8,7 @@ with fewer blocks of everything if these leave time for it. The second stage is 
 """
 
 import math
+import time
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
@@ -24,12 +25,10 @@ from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
-from plimsoll.planning import amounts, forecasts, repetitions
+from plimsoll.planning import forecasts, repetitions, timetable
 from plimsoll.planning.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
-# Value of HOURS if the user gives no time: each design has its own.
-USUAL = "usual"
 # Stages in which a killed workflow can be.
 UNFINISHED = ("first", "second")
 # Blocks of everything in a first stage, with the largest share of the time that they may take. Beyond that share, time
@@ -108,11 +107,19 @@ class Judged(NamedTuple):
         return [need.at_least(LEAST) for need in wanted]
 
 
-def spend(study: str, hours: float, settings: list[str]) -> None:
+class Until(NamedTuple):
+    """The moment (seconds since 1970) at which measuring should end, and the `minutes` in all that the user has given."""
+
+    moment: float
+    minutes: float
+
+
+def spend(study: str, hours: float, settings: list[str], until: Until | None = None) -> None:
     """Measure a study until it was measured for `hours` in all, and save a forecast of what more time would decide.
 
-    If it was measured that long before, do nothing. Raise PlimsollError if the workflow fails, or if the time is too
-    short for anything.
+    If it was measured that long before, do nothing. With `until` the second stage ends then, so that the time in all is
+    kept although the first stage, or an image, took other times than foretold. Raise PlimsollError if the workflow
+    fails, or if the time is too short for anything.
     """
     config = configuration.read(settings)
     prepared = prepare({**config, "studies": [study]})
@@ -124,11 +131,17 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
         if hours <= spent:
             return
         noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, loaded)}
+        noted |= {"minutes": until.minutes} if until else {}
         _ask(folder, profile, plan, _begun(loaded, plan, (hours - spent) * 3600, folder), noted)
+    else:
+        # What was killed goes on in the time that it was given.
+        until = None
     judged, other = None, reference(loaded, plan, folder)
     if noted["stage"] == "first":
         _snakemake(folder, settings)
         judged = judge(folder, loaded)
+        if until:
+            noted["given"][-1] = _given_until(until.moment, judged, noted["before"])
         blocks, ratios, chosen = second_stage(judged, other, noted["given"][-1], noted["before"])
         if chosen or ratios:
             _foretell(folder, judged, other, _spent(judged, noted), sum(noted["given"]))
@@ -144,12 +157,7 @@ def spend(study: str, hours: float, settings: list[str]) -> None:
     _foretell(folder, judged, other, sum(noted["given"]), sum(noted["given"]))
     noted["stage"] = "done"
     _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
-    print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):g} h.", flush=True)
-
-
-def hours_of(text: str) -> float | None:
-    """Parse a time in hours; None for USUAL. Raise PlimsollError for a text that is no time."""
-    return None if text == USUAL else amounts.positive(text, f"HOURS={text}", "HOURS", "give hours, such as 1 or 0.15")
+    print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):.3g} h.", flush=True)
 
 
 def judge(folder: Path, study: Study) -> Judged:
@@ -170,7 +178,7 @@ def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | Non
         return None
     observations, runs = _tables(folder, plan)
     if own and _measured(own) and _started(runs) & _started(_runs(own, plan)):
-        print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, and have no say.", flush=True)
+        print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, so they are not used.", flush=True)
         return None
     return of_tables(study, plan, observations, runs)
 
@@ -219,7 +227,7 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
     if not any(begun.values()):
         usual, fewest = costs.of(plan), min(FIRST_BLOCKS)
         raise PlimsollError(
-            f"HOURS={seconds / 3600:g} is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
+            f"{seconds / 3600:g} h is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
             f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
         )
     return begun
@@ -358,6 +366,13 @@ def _measured(folder: Path) -> bool:
     return (folder / "runs.csv").exists()
 
 
+def _given_until(moment: float, judged: Judged, before: float) -> float:
+    """Return the hours of a time budget whose second stage ends at a moment (seconds since 1970)."""
+    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - before
+    left = moment - time.time() - timetable.STAGE
+    return round((used + max(0.0, left)) / 3600 / FOR_MEASURING, 4)
+
+
 def _spent(judged: Judged, noted: dict) -> float:
     """Return the hours of all time budgets that are spent after the first stage of the last one."""
     used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
@@ -435,4 +450,5 @@ def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: 
 
 
 def _snakemake(folder: Path, settings: list[str]) -> None:
-    rounds.make([f"{folder}/claims.json"], settings)
+    """Measure what is planned. Observations are enough to choose blocks: what pages show is judged after all stages."""
+    rounds.make([f"{folder}/runs.csv"], settings)

@@ -150,7 +150,7 @@ class Cell(TypedDict):
     # A cell that can be measured here has at least:
     parameters: NotRequired[dict]  # problem sizes
     expected_seconds: NotRequired[float]
-    fingerprint: NotRequired[str]  # identity of what is measured
+    fingerprint: NotRequired[str]  # identity of the measured problem and deployment
     short: NotRequired[str]  # why its problem is smaller than the profile requests; empty if it is not
     # A cell that is measured in one launch together with others, which have the same `launch`, has:
     launch: NotRequired[str]  # the deployment: the cell's path without its part

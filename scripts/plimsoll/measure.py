@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import designs, environments
+from plimsoll import designs, environments, spelling
 from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
@@ -56,7 +56,10 @@ def measure(
     plan = planned.of_run(plan_path, cell_path, repetition)
     study_folder, cell = plan_path.parent, plan["cells"][cell_path]
     if fingerprint and cell["fingerprint"] != fingerprint:
-        raise PlimsollError(f"{plan_path} was made anew meanwhile, and {cell_path} is another cell in it: start again.")
+        raise PlimsollError(
+            f"{plan_path} was written again while this workflow ran, and {cell_path} is another cell in it. This run was not "
+            "measured. Start the workflow again."
+        )
     together = _together(plan, cell, repetition, study_folder)
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}
     targets = {**places, cell_path: target}
@@ -138,7 +141,10 @@ def _system(run: Run) -> str:
     try:
         return system.identity(run.study_folder, environment)
     except Unavailable as problem:
-        repair(run, Outage(f"{environment.label} does not answer ({problem})", "install it again (make setup does)"))
+        repair(
+            run,
+            Outage(f"{environment.label} does not answer ({problem})", f"install it again ({spelling.command('setup')} does)"),
+        )
         return system.identity(run.study_folder, environment)
 
 
@@ -336,7 +342,7 @@ def _give_up_failing(run: Run) -> None:
         stop.restart(run.study_folder)
         raise PlimsollError(
             f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. "
-            f"To try them again, start again; to leave the runtime out: make without RUNTIMES={group.runtime}."
+            f"To try them again, start again; to leave the runtime out: {spelling.command('drop', group.runtime)}."
         )
 
 
@@ -387,12 +393,12 @@ def repair(run: Run, problem: Outage) -> None:
         with lock.run(f"{os.getpid():x}", run.study_folder):
             _examine(run)
 
-    means.restore(problem, examine, lambda outage: _mend(run, outage))
+    means.restore(problem, examine, lambda outage: _repair(run, outage))
     lock.sweep(environments.known().values())
     system.note(run.study_folder, [one for one in _means(run) if isinstance(one, environments.Environment)])
 
 
-def _mend(run: Run, problem: Outage) -> None:
+def _repair(run: Run, problem: Outage) -> None:
     """Repair the resource behind an Outage as far as this process can: restore the image, or revive what the run needs."""
     if isinstance(problem, ImageGone):
         from plimsoll.images import restore

@@ -21,7 +21,7 @@ def tool_prefix() -> Path:
 
 
 # Image store of root.
-ROOT_S_IMAGES = Path("/var/cache/plimsoll/images")
+SYSTEM_IMAGE_STORE = Path("/var/cache/plimsoll/images")
 
 
 def image_store() -> Path:
@@ -29,7 +29,7 @@ def image_store() -> Path:
     if "PLIMSOLL_IMAGES" in os.environ:
         return Path(os.environ["PLIMSOLL_IMAGES"])
     if os.geteuid() == 0:
-        return ROOT_S_IMAGES
+        return SYSTEM_IMAGE_STORE
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "plimsoll/images"
 
 
@@ -37,8 +37,13 @@ def use_this_python() -> None:
     """Make `python` in the rules the interpreter of the workflow, and `plimsoll` this project's package, however it was
     started."""
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ["PYTHONPATH"] = environment()["PYTHONPATH"]
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment variables, with this project's package on the search path."""
     modules = [str(PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, modules))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, modules))}
 
 
 def source(path: str | Path) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from plimsoll import spelling
 from plimsoll.archives import gathering, layout, packing
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
@@ -57,7 +58,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
     ]
     if lacking:
         raise PlimsollError(
-            f"{lacking[0]} is not there: make reproduce STUDIES={study['id']} makes it, and is to come to its end."
+            f"{lacking[0]} is not there: {spelling.command('reproduce', study['id'])} makes it. Let it finish first."
         )
     (new / "figures").mkdir(parents=True)
     archive = new / layout.reference(study["id"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TypeVar
 
+from plimsoll import spelling
 from plimsoll.errors import PlimsollError, shown
 
 Member = TypeVar("Member")
@@ -31,5 +32,7 @@ def members(package: ModuleType, attribute: str) -> dict[str, object]:
 def find(known: Mapping[str, Member], kind: str, name: str) -> Member:
     """Return the member of this name. Raise PlimsollError if it is unknown; `kind` says in words what it should be."""
     if name not in known:
-        raise PlimsollError(f"There is no {kind} {shown(name)}; known are {', '.join(sorted(known))}.")
+        raise PlimsollError(
+            f"There is no {kind} {shown(name)}{spelling.hint(name, known)}; known are {', '.join(sorted(known))}."
+        )
     return known[name]

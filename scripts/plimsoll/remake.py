@@ -19,8 +19,8 @@ from plimsoll.archives import code, places, reading
 from plimsoll.archives.layout import MANIFEST
 from plimsoll.archives.reading import Archive
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, first_of
-from plimsoll.terminal import interruption
+from plimsoll.errors import Incomplete, PlimsollError, first_of
+from plimsoll.terminal import interruption, starting
 
 # Folder below the results of this machine.
 PLACE = "from"
@@ -89,7 +89,7 @@ def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> N
     elif not noted.is_file() or hashlib.sha256(noted.read_bytes()).hexdigest() != archive.identity:
         raise PlimsollError(f"{folder} was made from another archive than {source}: {remedy}, or give the file another name.")
     elif changed := reading.changed(archive, folder, replaced):
-        raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (CLAIMS=... judges by your own claims).")
+        raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (--claims judges by your own claims).")
 
 
 def _put(path: Path, target: Path) -> None:
@@ -106,24 +106,17 @@ def _put(path: Path, target: Path) -> None:
 
 def _snakemake(folder: Path, source: Path) -> None:
     """Run the workflow that measures nothing. Raise PlimsollError if it fails; its own messages are above."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "rules/remake.smk")]
-    command += ["--directory", str(folder), "--workflow-profile", str(paths.PROJECT / "profiles/remake")]
-    processors = len(os.sched_getaffinity(0))
-    if interruption.run([*command, "--cores", str(processors), "all"], _environment()):
+    words = ["--directory", str(folder), "--cores", str(len(os.sched_getaffinity(0))), "all"]
+    command = starting.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
+    if interruption.run(command, paths.environment()):
         where = folder / "results/*/logs/"
-        raise PlimsollError(f"Not everything could be made from {source}: the reason is above, and in {where}.")
+        raise Incomplete(f"Not everything could be made from {source}: the reason is above, and in {where}.")
 
 
 def _findings(folder: Path, names: list[str]) -> None:
     """Print the most telling claims. A failure is ignored, because the pages show them too."""
     command = [sys.executable, "-m", "plimsoll", "findings", "--results", str(folder / "results"), f"studies={','.join(names)}"]
-    subprocess.run(command, env={**_environment(), "PLIMSOLL_CONFIG": str(folder.resolve() / "config")})
-
-
-def _environment() -> dict[str, str]:
-    """Return this process's environment variables, with this project's package on the search path."""
-    modules = [str(paths.PROJECT / "scripts"), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, modules))}
+    subprocess.run(command, env={**paths.environment(), "PLIMSOLL_CONFIG": str(folder.resolve() / "config")})
 
 
 def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:

@@ -1,34 +1,35 @@
 """Measure in rounds until every comparison's interval is narrow enough. Each round starts the workflow again."""
 
-import sys
 from pathlib import Path
 
 import pandas as pd
 
 from plimsoll import paths
 from plimsoll.analysis import blocks
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Incomplete
 from plimsoll.measuring import given_up, planned
 from plimsoll.planning import precision, repetitions
-from plimsoll.terminal import interruption
+from plimsoll.terminal import interruption, starting
+from plimsoll.terminal.live import call
 
 
 def make(targets: list[str], settings: list[str]) -> None:
     """Start the workflow in the working directory for these targets. `settings` are the words after --config.
 
-    Raise PlimsollError if the workflow fails.
+    Raise Incomplete if the workflow fails.
     """
     given_up.begin()
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(paths.PROJECT / "Snakefile"), "--cores", "1", *targets]
-    if interruption.run([*command, "--config", *settings] if settings else command):
-        raise PlimsollError("The workflow failed; its messages are above. What was measured is kept.")
+    words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
+    command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
+        raise Incomplete("The workflow failed; its messages are above. What was measured is kept.")
 
 
 def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     """Measure a study round after round. At the end results/<study>/precision.csv says which comparisons reached the
     target.
 
-    `target` is the width of intervals, `maximum` the most repetitions of a cell. Raise PlimsollError if the workflow
+    `target` is the width of intervals, `maximum` the most repetitions of a cell. Raise Incomplete if the workflow
     fails.
     """
     folder = Path("results") / study

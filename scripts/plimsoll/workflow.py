@@ -230,13 +230,19 @@ class Workflow:
             of_study = [(cell, repetition) for name, cell, repetition in wanted if name == study]
             _say(put_aside.sentences(Path("results", study), self.studies[study].design, self.plans[study], of_study))
 
-    def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> None:
-        """Save the queue of runs (study, cell, repetition) that are about to be measured, for the progress lines."""
+    def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> dict[str, list[str]]:
+        """Save the queue of runs (study, cell, repetition) that are about to be measured.
+
+        Return it by study, as 'cell/repetition' in order.
+        """
+        queues = {}
         for study in self.studies:
             wanted = {(cell, repetition) for of, cell, repetition in runs if of == study}
             if wanted:
                 queue = sorted(wanted, key=lambda run: self._places[study].get(run, 0))
-                progress.begin(Path("results", study, "progress"), [f"{cell}/{number}" for cell, number in queue])
+                queues[study] = [f"{cell}/{number}" for cell, number in queue]
+                progress.begin(Path("results", study, "progress"), queues[study])
+        return queues
 
     def wishes(self, image: str) -> dict[str, str]:
         """Return the wish for each runtime, from the configuration and from the wanted studies that run an image."""

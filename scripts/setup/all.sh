@@ -4,6 +4,13 @@
 . "$(dirname "$0")/common.sh"
 steps="$PROJECT/scripts/setup"
 
+# Foretold before anything is installed, by any Python that is there. Without one the workflow does it, after set-up.
+if [ -n "${PLIMSOLL_FORETELL:-}" ]; then
+    for python in "$PROJECT/.venv/bin/python" python3; do
+        if have "$python" && PYTHONPATH="$PROJECT/scripts" "$python" -m plimsoll.planning.timetable 2>/dev/null; then break; fi
+    done
+fi
+
 if is_root; then need_packages "The workflow" ca-certificates iproute2 squashfs-tools util-linux; fi
 # Counters are optional: without perf there are no counters.
 if is_root && have apt-get && ! have perf && apt-cache show linux-perf >/dev/null 2>&1; then need_packages "Counting events" linux-perf; fi
@@ -11,5 +18,5 @@ for step in python environments; do bash "$steps/$step.sh"; done
 # An engine that can build is installed by now if possible. Images from a file are not built.
 if [ -z "${IMAGE:-}" ]; then
     needed=$(PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" "$steps/packages.py" images)
-    need_packages "Building images (make reproduce IMAGE=plimsoll-images.tar.gz takes them from a file instead)" $needed
+    need_packages "Building images (./plimsoll reproduce --image plimsoll-images.tar.gz takes them from a file instead)" $needed
 fi

@@ -16,7 +16,7 @@ engine_answers() {
 # package would replace podman-docker.
 if have docker; then
     case "$(timeout "$answers" docker --version 2>&1; timeout "$answers" docker version --format '{{.Server.Components}}' 2>&1)" in
-        *[Pp]odman*) die "this \`docker\` is Podman: use the runtime podman, or podman-rootless without root (make without RUNTIMES='docker docker-ptrace', make with RUNTIMES=podman)." ;;
+        *[Pp]odman*) die "this \`docker\` is Podman: use the runtime podman, or podman-rootless without root (./plimsoll drop docker docker-ptrace, ./plimsoll add podman)." ;;
     esac
 fi
 if engine_answers; then

@@ -1,5 +1,5 @@
 """Prints what the runtimes need that are measured: those that the configuration switches on, and those that the studies ask for
-which it names (or STUDIES, as for `make reproduce`). With "all", every runtime.
+which it names (or STUDIES). PLIMSOLL_SETTINGS are settings in its place, as after --config. With "all", every runtime.
 
 One line per runtime that needs anything: its name, its wish, the steps of set-up that it needs (`-` for none), Debian packages.
 With "images" it prints the packages that building the studies' images here takes.
@@ -7,6 +7,7 @@ With "images" it prints the packages that building the studies' images here take
 
 import contextlib
 import os
+import shlex
 import sys
 
 from plimsoll import environments
@@ -16,8 +17,7 @@ from plimsoll.images import builder
 
 
 def described(config: dict) -> list[dict]:
-    """The studies that are chosen, as their files have them. What is wrong with one is told by the workflow, which comes
-    next."""
+    """Return the chosen studies as their files have them. Faults in a file are left to the workflow, which comes next."""
     with contextlib.suppress(PlimsollError):
         chosen = studies.selected(os.environ.get("STUDIES") or config["studies"])
         return [yaml_files.read(studies.STUDIES / f"{name}.yaml")[0] for name in chosen]
@@ -33,10 +33,10 @@ def of_runtimes(wishes: dict[str, str]) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Print what is asked for."""
+    """Print the packages of the runtimes that the words name."""
     if words == ["all"]:
         return of_runtimes(dict.fromkeys(environments.known(), "optional"))
-    config = configuration.read([])
+    config = configuration.read(shlex.split(os.environ.get("PLIMSOLL_SETTINGS", "")))
     asked = described(config)
     if words == ["images"]:
         return print(*builder.packages({study["image"] for study in asked}, config["base_image"]))

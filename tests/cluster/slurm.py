@@ -163,8 +163,8 @@ def jobs(known: dict[str, str]) -> dict[str, tuple[str, str]]:
 def processes(job: str) -> list[int]:
     """Return the processes of a job, without Slurm's own."""
     found = subprocess.run(["pgrep", "--full", rf"^slurmstepd: \[{job}\."], capture_output=True, text=True)
-    slurm_s = {int(number) for number in found.stdout.split()}
-    return [one.number for one in below(slurm_s) if one.number not in slurm_s]
+    of_slurm = {int(number) for number in found.stdout.split()}
+    return [one.number for one in below(of_slurm) if one.number not in of_slurm]
 
 
 def wait_until_over(known: dict[str, str], seconds: float = 60) -> None:

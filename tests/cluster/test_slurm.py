@@ -208,17 +208,17 @@ def of_a_user(new_user, known):
 
 
 def test_a_user_without_root_measures_by_a_job(of_a_user, cluster, measured):
-    user_s, known = of_a_user
-    code, said = user_s.submit(*BY_SLURM, known=known)
-    assert code == 0, (said, user_s.log("n1"))
-    found = json.loads((user_s.folder / "hosts/n1/done.json").read_text())
-    assert found["host"] == found["starts"][0]["node"] == "n1" and (user_s.folder / f"hosts/n1/{JUDGED}").exists()
-    records = [json.loads((user_s.folder / "hosts/n1" / name).read_text()) for name in user_s.records("n1")]
+    own, known = of_a_user
+    code, said = own.submit(*BY_SLURM, known=known)
+    assert code == 0, (said, own.log("n1"))
+    found = json.loads((own.folder / "hosts/n1/done.json").read_text())
+    assert found["host"] == found["starts"][0]["node"] == "n1" and (own.folder / f"hosts/n1/{JUDGED}").exists()
+    records = [json.loads((own.folder / "hosts/n1" / name).read_text()) for name in own.records("n1")]
     # The user has measured what root did, and more.
-    assert set(user_s.records("n1")) > set(cluster.records("n1"))
+    assert set(own.records("n1")) > set(cluster.records("n1"))
     assert {one["status"] for one in records} == {"valid"}, [one["reason"] for one in records]
     assert {one["cell"]["runtime"] for one in records} == {"bare", "docker", "singularity"}
-    assert {path.owner() for path in (user_s.folder / "hosts").rglob("*")} == {user_s.folder.owner()}
+    assert {path.owner() for path in (own.folder / "hosts").rglob("*")} == {own.folder.owner()}
     assert containers() == []
 
 

@@ -100,7 +100,7 @@ def test_an_image_that_is_gone_for_good_is_no_measurement(workspace, working, im
         workspace.run(path)
     assert time.monotonic() - begun < 20
     assert not record.path_of(workspace.folder / "runs", path, 1).exists()
-    assert capfd.readouterr().err.count("mending that, or waiting for it, at most 1 s") == 1
+    assert capfd.readouterr().err.count("Trying to repair it for up to 1 s.") == 1
     with lock.machine():
         pass
 
@@ -121,7 +121,7 @@ def test_apptainer_that_is_gone_for_good_is_no_measurement_and_the_next_start_go
     parameters = {**workspace.plan["cells"][path]["parameters"], "order": 4800}
     going = in_the_run("hpcc", go)
     try:
-        with pytest.raises(Outage, match=r"Apptainer does not answer \(.*install it again \(make setup does\)"):
+        with pytest.raises(Outage, match=r"Apptainer does not answer \(.*install it again \(\./plimsoll setup does\)"):
             workspace.run(path, parameters=parameters)
     finally:
         going.join()

@@ -31,7 +31,7 @@ SETTLES = 10.0
 # Part of the name of a container's cgroup, for every engine.
 CONTAINER = re.compile("[0-9a-f]{64}")
 # Podman mounts this folder on itself and unmounts it at any time.
-PODMAN_S = "/var/lib/containers/storage/overlay"
+PODMAN_FOLDER = "/var/lib/containers/storage/overlay"
 FORWARDING = ("ipv4/ip_forward", "ipv6/conf/all/forwarding")
 # Podman's seccomp profile: it allows `pivot_root` and keys, and the rest according to capabilities.
 ALLOWING = Path("/usr/share/containers/seccomp.json")
@@ -106,7 +106,7 @@ def _of_host() -> dict[str, list[str]]:
             for one in interfaces
         ],
         "network namespace": output(["lsns", "--noheadings", "--output", "NS", "--type", "net"]).split(),
-        "mount": [place for line in mounts if (place := line.split()[1]) != PODMAN_S],
+        "mount": [place for line in mounts if (place := line.split()[1]) != PODMAN_FOLDER],
         # Cgroups of others' containers may come and go. The leftover of an ended container is an empty cgroup.
         "empty cgroup": [str(path) for path in Path("/sys/fs/cgroup").rglob("*") if _is_left(path)],
     }
@@ -174,10 +174,10 @@ def test_a_child_is_a_container_of_its_parent_and_runs_the_same_files(services, 
     # Each part of the start took some time, in this order.
     parts = moments(notes_of(first.spec))
     assert list(parts) == ["parent", "engine", "image", "ready"] and list(parts.values()) == sorted(parts.values())
-    counts_as_the_run_s(services, first)
+    check_counts_for_the_run(services, first)
 
 
-def counts_as_the_run_s(services, child) -> None:
+def check_counts_for_the_run(services, child) -> None:
     """Check that the processor time of a child, and of its parent's engine, counts as the run's."""
     (group,) = services.groups()
     assert group.name == services.run and child.groups == [group / child.groups[0].name]

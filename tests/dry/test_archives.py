@@ -1,7 +1,6 @@
 """From results to an archive and back: all that is made from measurements is made again without measuring."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -51,12 +50,12 @@ class Archived(Project):
         assert done.returncode == 0, done.stderr
 
     def archive(self, study: str, *words: str) -> subprocess.CompletedProcess:
-        done = self.run("plimsoll", "archive", *words, f"studies={study}")
+        done = self.run("plimsoll.cli", "archive", study, *words)
         assert done.returncode == 0, done.stderr
         return done
 
     def remake(self, archive: str, *words: str) -> subprocess.CompletedProcess:
-        return self.run("plimsoll", "remake", "--file", archive, *words, **NOTHING)
+        return self.run("plimsoll.cli", "remake", archive, *words, **NOTHING)
 
     def contents(self, folder: str) -> dict[str, tuple[bytes, int]]:
         """Return (content, time of the last change in ns) of every file below a folder, by its path there."""
@@ -89,7 +88,7 @@ def remade(small) -> Archived:
 
 def one_sentence(done: subprocess.CompletedProcess) -> str:
     """Return the one sentence that a refused command printed."""
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("plimsoll: ")]
     assert len(said) == 1, done.stderr
@@ -106,7 +105,7 @@ def one_sentence(done: subprocess.CompletedProcess) -> str:
 )
 def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, study):
     project.make_up(study, FIGURES)
-    project.archive(study, "--output", f"{study}.zip")
+    project.archive(study, "--file", f"{study}.zip")
     before = project.contents(f"results/{study}")
     done = project.remake(f"{study}.zip")
     assert done.returncode == 0, done.stderr
@@ -164,7 +163,7 @@ def test_an_archive_is_a_workflow_run_crate(small):
     raw.write_text("it said this\n")
     kinds = {"small.zip": ("amaral2015", "--small"), "both.zip": (f"{SMALL},amaral2015", "--raw")}
     for name, (studies_of, *words) in kinds.items():
-        small.archive(studies_of, "--output", name, *words)
+        small.archive(studies_of, "--file", name, *words)
     shutil.rmtree(raw.parents[2])
     shutil.rmtree(small.folder / "results/amaral2015")
     with zipfile.ZipFile(small.folder / "both.zip") as file:
@@ -201,7 +200,7 @@ def test_what_was_made_once_is_kept_and_nothing_else_is_taken_for_it(remade):
     # Another archive has the same name.
     other = remade.folder / "elsewhere" / ARCHIVE
     other.parent.mkdir()
-    remade.archive(SMALL, "--raw", "--output", str(other))
+    remade.archive(SMALL, "--raw", "--file", str(other))
     assert f"{MADE} was made from another archive than {other}: delete" in one_sentence(remade.remake(str(other)))
 
 
@@ -236,7 +235,7 @@ def test_tables_that_are_not_what_the_records_give_are_named(small):
     runs = small.folder / f"results/{SMALL}/runs.csv"
     content = runs.read_text()
     runs.write_text(content.replace("failed", "valid"))
-    small.archive(SMALL, "--output", "unlike.zip")
+    small.archive(SMALL, "--file", "unlike.zip")
     runs.write_text(content)
     done = small.remake("unlike.zip")
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
@@ -271,8 +270,8 @@ def test_claims_of_one_s_own_judge_an_archive_in_a_folder_of_their_own(small):
 
 def test_what_cannot_be_archived_or_used_is_told_in_one_sentence(tmp_path):
     empty = Archived(tmp_path)
-    done = empty.run("plimsoll", "archive", "studies=liu2020")
-    assert one_sentence(done) == "plimsoll: Nothing was measured of liu2020 yet: make reproduce STUDIES=liu2020 does."
+    done = empty.run("plimsoll.cli", "archive", "liu2020")
+    assert one_sentence(done) == "plimsoll: Nothing was measured of liu2020 yet: ./plimsoll reproduce liu2020 does."
     assert not empty.files("*.zip")
     assert "none.zip: No such file or directory" in one_sentence(empty.remake("none.zip"))
     assert "README.md is damaged, or no archive" in one_sentence(empty.remake("README.md"))
@@ -290,12 +289,12 @@ def test_two_archives_are_compared(small):
     own = (table["runtime"] == "docker") & table["metric"].str.endswith("bandwidth")
     table.loc[own, "value"] /= 3
     table.to_csv(observations, index=False)
-    small.archive(SMALL, "--output", "after.zip")
+    small.archive(SMALL, "--file", "after.zip")
     observations.write_bytes(content)
     before = small.contents(f"results/{SMALL}")
-    same = small.run("plimsoll", "compare", ARCHIVE, ARCHIVE, "--out", "same", **NOTHING)
+    same = small.run("plimsoll.cli", "compare", ARCHIVE, ARCHIVE, "--out", "same", **NOTHING)
     assert same.returncode == 0, same.stderr
-    done = small.run("plimsoll", "compare", ARCHIVE, "after.zip", "--out", "changed", COLUMNS="100", **NOTHING)
+    done = small.run("plimsoll.cli", "compare", ARCHIVE, "after.zip", "--out", "changed", COLUMNS="100", **NOTHING)
     assert done.returncode == 1, done.stderr
     rows = pd.read_csv(small.folder / "changed/compare.csv")
     worse = rows[rows["answer"] == "worse"]
@@ -313,13 +312,13 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
         [
             sys.executable,
             "-m",
-            "plimsoll",
+            "plimsoll.cli",
+            "archive",
+            SMALL,
             "--directory",
             str(small.folder),
-            "archive",
-            "--output",
-            "host.zip",
-            f"studies={SMALL}",
+            "--file",
+            str(small.folder / "host.zip"),
         ],
         cwd=tmp_path,
         env=small.environment,
@@ -327,9 +326,10 @@ def test_results_of_another_folder_are_archived_where_they_are_named(small, tmp_
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{small.folder}/host.zip (") and list(tmp_path.iterdir()) == []
-    small.archive(SMALL, "--output", "here.zip")
-    assert (small.folder / "host.zip").read_bytes() == (small.folder / "here.zip").read_bytes()
+    made = small.folder / "host.zip"
+    assert done.stdout.startswith(f"{made} (") and list(tmp_path.iterdir()) == []
+    small.archive(SMALL, "--file", "here.zip")
+    assert made.read_bytes() == (small.folder / "here.zip").read_bytes()
 
 
 def test_what_was_measured_of_other_studies_is_named(small, tmp_path):
@@ -338,42 +338,9 @@ def test_what_was_measured_of_other_studies_is_named(small, tmp_path):
     record_of_another.parent.mkdir(parents=True)
     record_of_another.write_text("{}")
     try:
-        done = small.run("plimsoll", "archive", "--output", str(tmp_path / "one.zip"), f"studies={SMALL}")
-        assert "jha2018: it was measured too, and is left out. STUDIES=all archives everything." in done.stderr
-        done = small.run("plimsoll", "list", f"studies={SMALL}")
-        assert "results/ also holds jha2018: make list STUDIES=all lists everything." in done.stdout
+        done = small.run("plimsoll.cli", "archive", SMALL, "--file", str(tmp_path / "one.zip"))
+        assert "jha2018: it was measured too, and is left out. ./plimsoll archive all archives everything." in done.stderr
+        done = small.run("plimsoll.cli", "list", SMALL)
+        assert "results/ also holds jha2018: ./plimsoll list all lists everything." in done.stdout
     finally:
         shutil.rmtree(small.folder / "results/jha2018")
-
-
-def test_make_archives_the_folder_that_it_is_told(project):
-    for given, words in (
-        (
-            ["DIRECTORY=hosts/n1", "FILE=n1.zip"],
-            '-m plimsoll --directory "$DIRECTORY" archive --output "$(realpath --canonicalize-missing -- "$FILE")"',
-        ),
-        (["FILE=n1.zip", "SMALL=1"], '-m plimsoll archive --output "$FILE" --small'),
-    ):
-        done = subprocess.run(
-            ["make", "-n", "archive", *given],
-            cwd=project.folder,
-            env={**os.environ, "MAKEFLAGS": ""},
-            capture_output=True,
-            text=True,
-        )
-        assert words in " ".join(done.stdout.replace("\\\n", " ").split()), done.stdout
-
-
-def test_making_again_needs_no_set_up_but_python(project):
-    """Check what make would run, with an archive and without."""
-    commands = {"FROM=a.zip": ("python.sh", 'remake --file "$FROM"'), "STUDIES=liu2020": ("all.sh", "snakemake")}
-    for given, words in commands.items():
-        done = subprocess.run(
-            ["make", "-n", "reproduce", given],
-            cwd=project.folder,
-            env={**os.environ, "MAKEFLAGS": ""},
-            capture_output=True,
-            text=True,
-        )
-        assert all(word in done.stdout for word in words), done.stdout
-        assert ("all.sh" in done.stdout) == ("all.sh" in words)

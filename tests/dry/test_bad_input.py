@@ -215,13 +215,13 @@ def test_folders_that_cannot_be_written(fresh, folder, arguments, sentence):
         (("--width", "abc", "--maximum", "4"), "The width 'abc' is not a number"),
         (("--width", "-1", "--maximum", "4"), "The width must be above 0"),
         (("--width", "0.1", "--maximum", "x"), "The maximum 'x' is not a whole number"),
-        (("--width", "0.1", "--maximum", "4", "--study", "liu2021"), "There is no study 'liu2021'"),
-        (("--width", "0.1", "--maximum", "4", "profile"), "'profile' is not a setting"),
+        (("--width", "0.1", "--maximum", "4", "liu2021"), "There is no study 'liu2021'"),
+        (("--width", "0.1", "--maximum", "4", "--config", "profile"), "'profile' is not a setting"),
     ],
 )
 def test_precise(project, arguments, sentence):
     done = subprocess.run(
-        [sys.executable, "-m", "plimsoll", "precise", *arguments],
+        [sys.executable, "-m", "plimsoll.cli", "precise", *arguments],
         cwd=project.folder,
         env=project.environment,
         capture_output=True,

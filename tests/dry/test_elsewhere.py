@@ -87,13 +87,21 @@ def test_plan_and_figure_are_made_elsewhere_beside_what_is_there(project, elsewh
     assert again.returncode == 0 and "Nothing to be done" in again.stdout + again.stderr
 
 
-def test_the_stages_of_the_command_line_work_elsewhere(project, elsewhere, untouched):
+def test_the_commands_work_elsewhere(project, elsewhere, untouched):
     plan = snakemake(project, elsewhere, "--snakefile", str(project.folder / "Snakefile"), f"results/{STUDY}/plan.json")
     assert plan.returncode == 0, plan.stderr
-    command = [sys.executable, "-m", "plimsoll", "--directory", str(elsewhere)]
-    for words, said in ((["list", "profile=ci"], f"It is of the folder {elsewhere}"), (["new-system"], "Nothing to put aside")):
+    command = [sys.executable, "-m", "plimsoll.cli"]
+    for words, said in (
+        (["list", "--profile", "ci"], f"It is of the folder {elsewhere}"),
+        (["new-system"], "Nothing to put aside"),
+    ):
         done = subprocess.run(
-            [*command, *words], cwd=project.folder, env=project.environment, capture_output=True, text=True, timeout=120
+            [*command, *words, "--directory", str(elsewhere)],
+            cwd=project.folder,
+            env=project.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0 and said in done.stdout, done.stderr
 

@@ -25,7 +25,7 @@ from tests.workflow import machine
 # A campaign has one line per fault. The campaigns of the SEEDS, which the docs show, come with the project.
 RESULTS, SHOWN = PROJECT / ".cache/faults", PROJECT / "docs/calibration"
 # Folder for the machine's files. It is on a disk and not in a place for temporary files, because the machine has its own.
-PLACE = paths.ROOT_S_IMAGES.parent
+PLACE = paths.SYSTEM_IMAGE_STORE.parent
 SEED, SEEDS = 2026, (2026, 2027)
 
 
@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--number", type=int, nargs="+", help="only these faults, whether they were made before or not")
     parser.add_argument("--again", action="store_true", help="first those after which something was lost, wrong or left")
-    parser.add_argument("--faults", type=int, help="until so many have struck somebody")
+    parser.add_argument("--faults", type=int, help="until so many have struck a process")
     parser.add_argument("--hours", type=float, help="1 if nothing else is said")
     parser.add_argument("--scenes", nargs="+", choices=list(SCENES), help="only faults in these")
     parser.add_argument("--short", action="store_true", help="the scene of the short form, in which faults are soon made")

@@ -189,9 +189,9 @@ class Campaign:
         words = ("-m", "plimsoll", "clean-up")
         folder = known.project.folder
         done = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
-        if self._end(done, MORE_SECONDS, result, "make clean-up") == 0:
+        if self._end(done, MORE_SECONDS, result, "clean-up") == 0:
             stays = leftovers.left(self.machine, folder, everything)
-            result.problems += [f"make clean-up leaves {what}" for what in stays]
+            result.problems += [f"clean-up leaves {what}" for what in stays]
             known.left |= Counter(stays)
             return
         self.machine.remove()
@@ -210,7 +210,9 @@ def _empty(project: Path) -> None:
 
 def _tracebacks(project: Path) -> list[str]:
     """Return a problem for each output with a traceback: users must get sentences, whatever was killed."""
-    texts = {name: (project / name).read_text(errors="replace") for name in ("first.txt", "again.txt")}
+    logs = (f"results/logs/{name}" for name in ("workflow.log", "workflow.before.log"))
+    names = ["first.txt", "again.txt", *(name for name in logs if (project / name).is_file())]
+    texts = {name: (project / name).read_text(errors="replace") for name in names}
     return [f"traceback in {name}: {_last(text)}" for name, text in texts.items() if "Traceback (most recent" in text]
 
 

@@ -67,7 +67,7 @@ def _guest(one: Process) -> bool:
 
 # Victims by their name in a fault. An engine in a container has its own namespace of processes.
 VICTIMS: dict[str, Callable[[Process, str], bool]] = {
-    "make": lambda one, space: one.name == "make",
+    "command": lambda one, space: _python(one) and "plimsoll.cli" in one.words,
     "snakemake": lambda one, space: one.has("snakemake") and (_python(one) or one.name == "snakemake"),
     "measuring process": lambda one, space: _python(one) and "plimsoll.measure" in one.words,
     "stage": lambda one, space: _python(one) and "plimsoll" in one.words,

@@ -174,9 +174,9 @@ SCENES = {
         "liu2020",
         "hpcc",
         _drawn,
-        ("make", "stage", "kernel"),
+        ("command", "stage", "kernel"),
         OFF,
-        command=("make", "--no-print-directory", "--old-file=setup", "reproduce", "PROFILE=ci", "STUDIES=liu2020"),
+        command=(".venv/bin/python", "-m", "plimsoll.cli", "reproduce", "liu2020", "--profile", "ci", "--no-set-up"),
     ),
     "jha2021": Scene("jha2021", "microservices", _jha2021, (*DOCKER, "benchmark"), OFF),
     "amaral2015": Scene(

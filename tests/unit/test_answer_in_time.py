@@ -23,7 +23,7 @@ from tests.unit.test_hours import once, plan_of  # noqa: F401  fixtures
 # the 126 s of a block of everything.
 FIRST_METRICS = ("randomring_bandwidth", "pingpong_bandwidth", "randomaccess_rate", "ptrans_bandwidth")
 STEPS = "One container per core instead of one container"
-GIVEN = forecasts.Given(0.15, "make reproduce STUDIES=liu2020 HOURS=0.4")
+GIVEN = forecasts.Given(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_what_there_was_no_time_for_says_so_with_the_command(too_short, liu2020)
     assert shown["no_time"] == 16
     assert shown["said"].startswith(f"{STEPS}: 10 of 20 ratios lose more than 5 %. The largest: ")
     assert "10 of 40 ratios to bare metal lose more than 5 %." in shown["said"]
-    assert "16 more ratios are not in the 0.15 h (make reproduce STUDIES=liu2020 HOURS=0.4 measures them)." in shown["said"]
+    assert "16 more ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)." in shown["said"]
     page = rendered([shown])
     assert page.count("not in the 0.15 h") == 16 + 1 and "too few runs" not in page and shown["said"] in page
     (shown,) = answer_page.shown(table, liu2020)
@@ -175,7 +175,7 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
     assert given == GIVEN
     said, recommendation = closing._answers(tmp_path / "answer.csv", liu2020)
     assert said.startswith(f"The answer: {STEPS}: 14 of 28 ratios lose more than 5 %.")
-    assert " 56 ratios are not in the 0.15 h (make reproduce STUDIES=liu2020 HOURS=0.4 measures them)." in said
+    assert " 56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)." in said
     assert recommendation.startswith(
         "Keep a job in one container with Docker and Singularity instance (otherwise every metric "
     )
@@ -186,18 +186,18 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
 
 def test_where_nothing_was_measured_for_want_of_time_that_is_said(too_short, liu2020):
     (shown,) = answer_page.shown(too_short(lambda cell: cell["mode"] == "exact"), liu2020, GIVEN)
-    assert shown["said"] == "56 ratios are not in the 0.15 h (make reproduce STUDIES=liu2020 HOURS=0.4 measures them)."
+    assert shown["said"] == "56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)."
     assert shown["said"] in rendered([shown])
     assert shown["recommendation"] == (
         "Nothing can be recommended about splitting a job over containers: one container per core instead of one container is "
-        "not in the 0.15 h. `make reproduce STUDIES=liu2020 HOURS=0.4` measures it."
+        "not in the 0.15 h. `./plimsoll reproduce liu2020 --hours 0.4` measures it."
     )
 
 
 def test_an_older_forecast_of_no_answer_has_a_command_too(tmp_path):
     assert forecasts.given("liu2020", tmp_path) is None
     forecasts.add(tmp_path, hours=0.5, settled=1, testable=50, forecasts=[], never=[])
-    assert forecasts.given("liu2020", tmp_path).command == "make reproduce STUDIES=liu2020 HOURS=1"
+    assert forecasts.given("liu2020", tmp_path).command == "./plimsoll reproduce liu2020 --hours 1"
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))

@@ -174,12 +174,12 @@ def test_planned_runs_that_have_no_record_are_told_and_excused(results, tmp_path
 
 def test_where_nothing_was_measured_there_is_nothing_to_archive(tmp_path):
     study = {STUDY: built(STUDY)}
-    with pytest.raises(PlimsollError, match=f"^Nothing was measured of {STUDY} yet: make reproduce STUDIES={STUDY} does.$"):
+    with pytest.raises(PlimsollError, match=f"^Nothing was measured of {STUDY} yet: ./plimsoll reproduce {STUDY} does.$"):
         gathering.measured(study, tmp_path)
     (tmp_path / STUDY / "runs/a").mkdir(parents=True)
     (tmp_path / STUDY / "runs/a/1.json").write_text("{}")
     (tmp_path / STUDY / "plan.json").write_text("{}")
-    with pytest.raises(PlimsollError, match=f"^{tmp_path}/host.json is not there, without which nothing can be made"):
+    with pytest.raises(PlimsollError, match=f"^{tmp_path}/host.json is not there, and nothing can be made"):
         gathering.measured(study, tmp_path)
 
 
@@ -195,7 +195,9 @@ def test_records_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
     cell = plan["order"][40][0]
     plan["cells"][cell]["fingerprint"] = "another"
     path.write_text(json.dumps(plan))
-    with pytest.raises(PlimsollError, match=f"{cell}/1.json was measured with other parameters than .*: let make reproduce "):
+    with pytest.raises(
+        PlimsollError, match=f"{cell}/1.json was measured with other parameters than .*: let ./plimsoll reproduce "
+    ):
         pack(own, tmp_path / "new.zip")
     assert not (tmp_path / "new.zip").exists()
 
@@ -207,7 +209,7 @@ def test_tables_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
     table.to_csv(own / STUDY / "runs.csv", index=False)
     assert pack(own, tmp_path / "new.zip")
     table.iloc[1:].to_csv(own / STUDY / "runs.csv", index=False)
-    with pytest.raises(PlimsollError, match="runs.csv has other runs than .*/plan.json: let make reproduce STUDIES="):
+    with pytest.raises(PlimsollError, match="runs.csv has other runs than .*/plan.json: let ./plimsoll reproduce "):
         pack(own, tmp_path / "newer.zip")
 
 
@@ -335,7 +337,7 @@ def with_order(order):
 
 
 BAD = [
-    (without(layout.MANIFEST), "it has no archive.json, so that it is none of those that `make archive` makes"),
+    (without(layout.MANIFEST), "it has no archive.json, so `./plimsoll archive` has not made it"),
     (changed(layout.MANIFEST, b"{"), "its archive.json is no JSON"),
     (changed(layout.MANIFEST, b"[]"), "its archive.json has no keys"),
     (changed(layout.MANIFEST, b"{}"), "it does not say in which format it is"),
@@ -357,8 +359,8 @@ BAD = [
     (stated(".snakemake/locks", b"a"), "it would put .snakemake/locks where the workflow writes"),
     (stated(f"results/{STUDY}/runs/a/1.json", b"a"), "where the workflow writes"),
     (another_plan, f"its plan of {STUDY} is of another study"),
-    (stated(PLAN, b"{"), f"its plan of {STUDY} is none: it is no complete JSON"),
-    (with_order([[[], 1]]), f"its plan of {STUDY} is none: order"),
+    (stated(PLAN, b"{"), f"its plan of {STUDY} is not a plan: it is no complete JSON"),
+    (with_order([[[], 1]]), f"its plan of {STUDY} is not a plan: order"),
     (with_order([["a", 1]]), f"its plan of {STUDY} is of another study, or names cells that it has not"),
     (fewer_records, f"records in {FOLDER}, and says that it has"),
     (fewer_records_as_said, "it lacks the record "),
@@ -366,10 +368,10 @@ BAD = [
     (record_at("/tmp/1.json"), "it has a record with the path '/tmp/1.json', which leaves its folder"),
     (record_at("a/1.txt"), "it has a record with the path 'a/1.txt', which leaves its folder"),
     (record_at(3), "it has a record with the path 3, which leaves its folder"),
-    (other_line(b'{"path": "a/1.json", "record": {}, "same": {"bits": "none"}}'), "of its records is none"),
-    (other_line(b'{"path": "a/1.json", "bytes": "?"}'), "of its records is none"),
-    (other_line(b"[" * 100_000), "of its records is none"),
-    (other_line(b"no JSON"), "of its records is none"),
+    (other_line(b'{"path": "a/1.json", "record": {}, "same": {"bits": "none"}}'), "of its records is not a record"),
+    (other_line(b'{"path": "a/1.json", "bytes": "?"}'), "of its records is not a record"),
+    (other_line(b"[" * 100_000), "of its records is not a record"),
+    (other_line(b"no JSON"), "of its records is not a record"),
     (larger, "its records are larger than it says"),
     (huge, "MiB unpacked, which is too much for its size"),
 ]

@@ -148,7 +148,7 @@ def test_claims_that_are_all_inconclusive_check_nothing(own):
 
 def test_a_study_and_a_reference_that_are_not_there_are_refused(own, tmp_path):
     results = own()
-    with pytest.raises(PlimsollError, match="has no study lui2020: it has"):
+    with pytest.raises(PlimsollError, match=r"has no study lui2020 \(did you mean liu2020\?\): it has"):
         artifact.check(results, REFERENCE, ["lui2020"])
     with pytest.raises(PlimsollError, match="no such folder or archive, so nothing is checked"):
         artifact.check(results, tmp_path / "none", [])
@@ -171,7 +171,7 @@ def test_the_command_says_it_for_people_and_for_programs(own, capsys, monkeypatc
     said = capsys.readouterr().out
     assert "reversed: 1" in said and "Intel [Xeon]" in said and said.rstrip().splitlines()[-1].startswith(f"Reversed: {name}")
     assert "(s)" not in said and max(map(len, said.splitlines()[:-1])) <= 80
-    assert check.check(studies=["liu2020"], results=results, as_json=True) == 1
+    assert check.check(studies=["liu2020"], results=results, json=True) == 1
     told = json.loads(capsys.readouterr().out)
     (turned,) = [claim for claim in told["studies"]["liu2020"]["claims"] if claim["standing"] == REVERSED]
     assert told["status"] == 1 and (turned["id"], turned["here"], turned["there"]) == (name, "contradicted", "reproduced")

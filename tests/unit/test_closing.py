@@ -199,7 +199,7 @@ def test_lines_fit_the_terminal(width):
 
 
 def test_a_study_without_verdicts_says_how_they_are_made(tmp_path):
-    assert "s: no verdicts yet; make reproduce STUDIES=s makes them." in closing.of_studies(tmp_path, {"s": None})
+    assert "s: no verdicts yet; ./plimsoll reproduce s makes them." in closing.of_studies(tmp_path, {"s": None})
 
 
 def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, liu2020):

@@ -32,7 +32,7 @@ def test_a_wish_is_noted_once_and_keeps_what_was_noted_before(local):
     configuration.wish(["podman-rootless"], "optional", local)
     found = yaml.safe_load(local.read_text())
     assert found == {"seed": 7, "runtimes": {"docker": "off", "docker-ptrace": "off", "podman-rootless": "optional"}}
-    assert local.read_text().startswith("# What is different on this machine.") and list(local.parent.iterdir()) == [local]
+    assert local.read_text().startswith("# Settings of this machine,") and list(local.parent.iterdir()) == [local]
     assert read(local)["runtimes"]["docker"] == "off"
 
 

@@ -110,7 +110,7 @@ def test_a_module_that_a_part_needs_and_that_is_gone_is_not_hidden(tmp_path, mon
         _ = made.figures
 
 
-# A new design: how long a runtime sleeps when it is told to sleep for so many milliseconds.
+# A new design: how long a runtime sleeps if it should sleep for so many milliseconds.
 class Factors(design.Factors):
     FACTORS = ("runtime", "asked")
     PATTERN = "[a-z-]+/[0-9]+"

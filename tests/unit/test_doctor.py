@@ -253,7 +253,7 @@ def test_values_are_no_markup(capsys, look, monkeypatch):
 
 
 def test_this_machine_for_programs_and_for_people(capsys):
-    status = doctor.doctor(as_json=True)
+    status = doctor.doctor(json=True)
     told = json.loads(capsys.readouterr().out)
     assert told["status"] == status in (0, 1)
     assert all(set(one) == set(Finding._fields) for one in told["findings"])

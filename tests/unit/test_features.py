@@ -112,8 +112,8 @@ def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypa
     with pytest.raises(PlimsollError) as asked:
         isolation.try_all(wishes, TRYING)
     assert str(asked.value) == (
-        "Required runtimes do not work here: docker and docker-ptrace (no engine); singularity (no Apptainer). Mend that (make "
-        "setup installs what it can), or go on without: make without RUNTIMES='docker docker-ptrace singularity'."
+        "Required runtimes do not work here: docker and docker-ptrace (no engine); singularity (no Apptainer). Repair that "
+        "(./plimsoll setup installs what it can), or go on without: ./plimsoll drop docker docker-ptrace singularity."
     )
     found = isolation.try_all(dict.fromkeys(reasons, "optional"), TRYING)
     assert found == {name: {"works": False, "reason": reason, "look": {"on": name}} for name, reason in reasons.items()}

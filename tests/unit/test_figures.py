@@ -1,18 +1,18 @@
 """A figure's data from plan and records, the files that a chart is made of, and the tables of the project's figures."""
 
-import ast
 import importlib
 import json
 
 import pandas as pd
 import pytest
-from plimsoll import designs, registry
+from plimsoll import code, designs, registry
 from plimsoll.config import studies
-from plimsoll.figures import data, sources
+from plimsoll.figures import data, render, sources
+from plimsoll.measuring import progress
 
-from tests.conftest import REFERENCE
+from tests.conftest import PROJECT, REFERENCE
 
-PACKAGE = sources.PACKAGE / "plimsoll"
+PACKAGE = PROJECT / "scripts/plimsoll"
 DESIGNS = sorted(designs.known())
 
 
@@ -34,24 +34,9 @@ def test_the_workflow_reads_from_the_source_what_a_chart_says_of_itself(design):
 
 
 def test_an_edited_chart_concerns_its_own_figures_and_those_that_draw_with_it():
-    known = sources.charts(folder("splitting"))
-    concerned = {name for name, chart in known.items() if folder("splitting") / "affinity.py" in chart.files}
-    assert concerned == {"affinity", "events"}
-    assert all(PACKAGE / "figures/style.py" in chart.files for chart in known.values())
-
-
-def test_every_import_of_a_drawing_file_is_followed(tmp_path):
-    # Imports inside functions count too.
-    for design in DESIGNS:
-        for chart in sources.charts(folder(design)).values():
-            names = {
-                alias.name
-                for path in chart.files
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.ImportFrom) and node.module in ("plimsoll.figures", f"plimsoll.designs.{design}.charts")
-                for alias in node.names
-            }
-            assert names <= {path.stem for path in chart.files}
+    drawn = {name: code.sources("_figure", files=(chart.file,)) for name, chart in sources.charts(folder("splitting")).items()}
+    assert {name for name, files in drawn.items() if folder("splitting") / "affinity.py" in files} == {"affinity", "events"}
+    assert all(PACKAGE / "figures/style.py" in files for files in drawn.values())
 
 
 @pytest.mark.parametrize("study", studies.names(studies.STUDIES))
@@ -85,3 +70,14 @@ def test_the_tables_of_the_measured_figures_are_made_again_byte_for_byte(path):
     told = data.read(path.parent, path.stem)
     table = designs.find(told.design).chart(told.chart).summarise(told)
     assert table.to_csv(index=False) == path.with_suffix(".csv").read_text()
+
+
+def test_a_figure_of_which_a_run_is_still_to_be_measured_is_not_drawn_with_others(tmp_path, monkeypatch):
+    figures = {"fig05": [("a", 1), ("b", 1)], "fig06": [("b", 1)], "fig04": []}
+    monkeypatch.setattr(render.availability, "figure_runs", lambda plan, study, name: figures[name])
+    drawing = render.Drawing({}, {}, tmp_path, None)
+    assert all(drawing.is_measured(name) for name in figures)
+    progress.begin(tmp_path / "progress", ["a/1", "b/1"])
+    assert [drawing.is_measured(name) for name in figures] == [False, False, True]
+    progress.skip(tmp_path / "progress", "b/1")
+    assert [drawing.is_measured(name) for name in figures] == [False, True, True]

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from plimsoll import __main__
+from plimsoll import cli
 from plimsoll.errors import Damaged, Unavailable
 from plimsoll.images import debian, fixes
 
@@ -99,8 +99,9 @@ def test_a_damaged_bill_is_named(tmp_path, content):
         fixes.listed(tmp_path / "hpcc.sbom.json")
 
 
-def test_nothing_that_is_listed_is_said(tmp_path, capsys):
-    assert __main__.main(["--directory", str(tmp_path), "vulnerabilities"]) == 1
+def test_nothing_that_is_listed_is_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["vulnerabilities", "--directory", str(tmp_path)]) == 2
     assert "No image is listed here yet" in capsys.readouterr().err
 
 

@@ -1,5 +1,7 @@
 """Forest plots of answers: where ratios lie, which direction is better, and what is left out."""
 
+import itertools
+
 import pytest
 from plimsoll.pages import forest
 
@@ -37,7 +39,7 @@ def test_the_axis_names_round_factors_that_do_not_overlap():
     assert {label for _, label in near["steps"]} >= {"1", "÷1.1", "×1.1"}
     for shown in (plot, near):
         places = [place for place, _ in shown["steps"]]
-        assert all(later - earlier >= forest.APART_IN_FEW for earlier, later in zip(places, places[1:], strict=False))
+        assert all(later - earlier >= forest.APART_IN_FEW for earlier, later in itertools.pairwise(places))
 
 
 def test_an_interval_that_reaches_far_is_cut_and_says_so():

@@ -38,7 +38,10 @@ def test_hosts_may_be_named_in_any_way(given):
         ({"hosts": ["n1", "n1"]}, "hosts: n1 is named twice"),
         ({"hosts": ["../n1"]}, "hosts.0.name: '../n1' does not match"),
         ({"hosts": {"n1": {}}}, "hosts: {'n1': {}} is not a list"),
-        ({"hosts": [{"name": "n1", "shh": "me@n1"}]}, "hosts.0: unknown key 'shh'; known keys are cpus, folder"),
+        (
+            {"hosts": [{"name": "n1", "shh": "me@n1"}]},
+            "hosts.0: unknown key 'shh' (did you mean ssh?); known keys are cpus, folder",
+        ),
         ({"hosts": [{"name": "n1", "ssh": "-oProxyCommand=x"}]}, "hosts.0.ssh: '-oProxyCommand=x' does not match"),
         ({"hosts": [{"name": "n1", "ssh": "me@n1", "folder": "a b"}]}, "hosts.0.folder: 'a b' does not match"),
         ({"hosts": ["n1", {"name": "n2", "ssh": "me@n2"}]}, "nodes of Slurm and hosts that ssh reaches take two calls"),

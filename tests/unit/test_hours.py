@@ -12,7 +12,7 @@ from plimsoll import hours, rounds
 from plimsoll.claims import costs, needs
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
-from plimsoll.planning import forecasts, planner, repetitions
+from plimsoll.planning import amounts, forecasts, planner, repetitions
 from plimsoll.planning.allocation import IN_PART, Costs, Need
 from plimsoll.planning.repetitions import Asked
 
@@ -59,10 +59,10 @@ def judged(study, plan_of):
 
 
 def test_a_time_that_is_none_is_refused():
-    assert hours.hours_of("0.15") == 0.15
+    assert amounts.hours("0.15") == 0.15
     for text, said in (("soon", "is not a number"), ("0", "above 0"), ("inf", "finite")):
         with pytest.raises(PlimsollError, match=said):
-            hours.hours_of(text)
+            amounts.hours(text)
 
 
 def test_where_nobody_gives_a_time_each_design_has_its_own(monkeypatch):
@@ -142,7 +142,7 @@ def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
 def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, plan_of, tmp_path):
     plan = plan_of(study)
     assert hours.first_stage(study, plan, 3.6) == {}
-    too_short = r"HOURS=0.001 is too short for any ratio or claim .*: 3 blocks of everything take some 0\.\d hours"
+    too_short = r"0.001 h is too short for any ratio or claim .*: 3 blocks of everything take some 0\.\d hours"
     with pytest.raises(PlimsollError, match=too_short):
         hours._begun(study, plan, 3.6, tmp_path)
 
@@ -284,7 +284,7 @@ def test_what_was_kept_of_these_very_runs_is_no_reference_of_theirs(judged, stud
     own = tmp_path / study["id"]
     shutil.copytree(REFERENCE / study["id"], own, ignore=shutil.ignore_patterns("*.zip", "figures"))
     assert judged_reference(study, judged.plan, own) is None
-    assert "the reference measurements are of these very runs, and have no say" in capsys.readouterr().out
+    assert "the reference measurements are of these very runs, so they are not used" in capsys.readouterr().out
     runs = pd.read_csv(own / "runs.csv", dtype=str, keep_default_na=False)
     runs["started"] = (pd.to_numeric(runs["started"]) + 1e6).astype(str)
     runs.to_csv(own / "runs.csv", index=False)
@@ -435,3 +435,10 @@ def test_what_ten_minutes_left_out_is_begun_when_there_is_more_time(given):
     assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) == 0
     hours.spend(given.study, 4.0, ["profile=quick"])
     assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) >= 2
+
+
+def test_a_stage_makes_what_blocks_are_chosen_from(monkeypatch):
+    made = []
+    monkeypatch.setattr(rounds, "make", lambda targets, settings: made.append((targets, settings)))
+    hours._snakemake(Path("results/liu2020"), ["profile=quick"])
+    assert made == [(["results/liu2020/runs.csv"], ["profile=quick"])]

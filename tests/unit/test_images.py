@@ -105,7 +105,7 @@ def described(identity: str, **files: str) -> dict:
 
 def test_an_image_that_was_built_is_compared_with_others_by_its_recipe(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "own"))
-    monkeypatch.setattr(paths, "ROOT_S_IMAGES", tmp_path / "root")
+    monkeypatch.setattr(paths, "SYSTEM_IMAGE_STORE", tmp_path / "root")
     assert comparing.others("plimsoll/x:1") == {}
     same, other = described("docker", hpcc="1", libc="2"), described("older", hpcc="1", libc="3", a="4", b="5", c="6")
     for folder, image in (("own", same), ("root", other)):
@@ -277,8 +277,8 @@ def test_two_first_starts_at_once_make_images_one_after_the_other(tmp_path):
     other = second if has is first else first
     assert has.stdout.readline() == "begun\n"
     assert other.stderr.readline() == (
-        f"images: another workflow is at work on images in {tmp_path} "
-        f"({pwd.getpwuid(os.geteuid()).pw_name}, process {has.pid}); waiting for it.\n"
+        f"images: another workflow ({pwd.getpwuid(os.geteuid()).pw_name}, process {has.pid}) "
+        f"is changing images in {tmp_path}. Waiting for it.\n"
     )
     assert has.communicate("", 10)[1] == "" and has.returncode == 0
     assert other.communicate("", 10) == ("begun\n", "") and other.returncode == 0

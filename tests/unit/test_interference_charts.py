@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import designs
+from plimsoll import code, designs, paths
 from plimsoll.designs.interference.cells import views
 from plimsoll.designs.interference.charts import matrix, pairs
 from plimsoll.figures import data, render, sources, style
@@ -157,7 +157,8 @@ def test_views_are_in_the_papers_order(planned, jha2021):
 
 
 def test_what_a_chart_draws_with_is_its_own_design_s():
-    files = sources.charts(sources.PACKAGE / "plimsoll/designs/interference/charts")["matrix"].files
+    chart = sources.charts(paths.PROJECT / "scripts/plimsoll/designs/interference/charts")["matrix"]
+    files = code.sources("_figure", ("interference",), (chart.file,))
     assert {path.name for path in files if path.parent.name == "charts"} == {"matrix.py", "pairs.py"}
     assert not any("splitting" in str(path) for path in files)
 

@@ -154,13 +154,13 @@ def test_the_archive_has_inputs_and_results_and_is_judged_alike(tmp_path):
             {},
             [{**HIGHER, "a": {"lvel": ["9"]}}],
             {},
-            "own.yaml, line 4: own-c01: a: 'lvel' is no factor of the study (is it level?) (metric, level, file).",
+            "own.yaml, line 4: own-c01: a: 'lvel' is no factor of the study (did you mean level?) (metric, level, file).",
         ),
         (
             {},
             [*CLAIMS, {**HIGHER, "a": {"file": ["xx"]}, "b": {"file": ["y"]}}],
             {},
-            "own.yaml, line 24: own-c04: a.file: 'xx' is not a level of the study (is it x?) (x, y).",
+            "own.yaml, line 24: own-c04: a.file: 'xx' is not a level of the study (did you mean x?) (x, y).",
         ),
         (
             {},

@@ -13,7 +13,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # list. Rooms of one layer do not import each other.
 LAYERS = (
     ("errors", "interchange", "paths", "spelling"),
-    ("registry", "documents"),
+    ("registry", "documents", "code"),
     ("design",),
     ("config", "host"),
     ("workloads", "measuring"),
@@ -32,8 +32,10 @@ LAYERS = (
     ("verdicts", "starting"),
     ("workflow", "rounds", "clean_up", "doctor", "checking"),
     ("hours", "given", "references", "remake"),
+    ("minutes",),
     ("measure",),
     ("probing",),
+    ("tasks",),
     ("__main__", "cli"),
 )
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}

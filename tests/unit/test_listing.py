@@ -25,15 +25,22 @@ def fig09(plan, liu2020) -> list[tuple[str, int]]:
     return availability.figure_runs(plan, liu2020, "fig09")
 
 
-def test_states_of_runs():
+def test_states_of_cells():
+    """A cell is measured if it has a run that counts. Cells are counted, and runs only while some are left."""
+    cells = [{"path": "a", "reason": None}, {"path": "b", "reason": None}, {"path": "c", "reason": "not here"}]
     runs = [("a", 1), ("a", 2), ("b", 1)]
-    assert listing.state(runs, {}) == "missing"
-    assert listing.state(runs, {("a", 1): "valid"}) == "1 of 3"
-    assert listing.state(runs, {("a", 1): "valid", ("a", 2): "stale"}) == "1 of 3"
-    assert listing.state(runs, {("a", 1): "valid", ("a", 2): "failed"}) == "1 of 3, 1 invalid"
-    assert listing.state(runs, {("a", 1): "valid", ("a", 2): "censored", ("b", 1): "valid"}) == "measured"
-    assert listing.state(runs, dict.fromkeys(runs, "disturbed")) == "measured, 3 invalid"
-    assert listing.state(runs, {("a", 1): "stale"}) == "missing"
+
+    def told(there: dict) -> str:
+        return listing.state(cells, runs, there).words
+
+    assert told({}) == told({("a", 1): "stale"}) == "missing"
+    assert told({("a", 1): "valid"}) == told({("a", 1): "valid", ("a", 2): "stale"}) == "1 of 2 cells"
+    assert told({("a", 1): "valid", ("a", 2): "failed"}) == "1 of 2 cells, 1 invalid"
+    assert told({("a", 1): "valid", ("b", 1): "valid"}) == "2 of 3 runs"
+    assert told({("a", 1): "valid", ("a", 2): "censored", ("b", 1): "valid"}) == "measured"
+    assert told(dict.fromkeys(runs, "disturbed")) == "0 of 2 cells, 3 invalid"
+    # No run is planned of a cell that the time is too short for, and it is not measured.
+    assert listing.state(cells, runs[:2], dict.fromkeys(runs, "valid")).words == "1 of 2 cells"
 
 
 def test_a_figure_is_missing_partly_measured_measured_and_drawn(plan, liu2020):
@@ -44,7 +51,8 @@ def test_a_figure_is_missing_partly_measured_measured_and_drawn(plan, liu2020):
         return rows(listing.of_study(liu2020, plan, there, set(made)), "figures")["fig09"]
 
     assert told({}) == ("missing", told({})[1], command)
-    assert told(dict.fromkeys(runs[:7], "valid"))[0] == f"7 of {len(runs)}"
+    some, here = len({cell for cell, _ in runs[:7]}), len({cell for cell, _ in runs})
+    assert told(dict.fromkeys(runs[:7], "valid"))[0] == f"{some} of {here} cells"
     assert told(dict.fromkeys(runs, "valid"))[0] == "measured, not made"
     assert told(dict.fromkeys(runs, "valid"), ["figures/fig09.pdf"])[0] == "measured"
 
@@ -58,11 +66,11 @@ def test_what_the_time_is_too_short_for_is_told_beside_what_was_measured(liu2020
     there = dict.fromkeys(plan["order"], "valid")
     here = sum(cell["reason"] is None for cell in plan["cells"].values())
     (study,) = listing.of_studies({STUDY: plan}, {STUDY: there}, "quick").rows
-    assert study[1] == f"measured (1 of {here} cells)"
+    assert study[1] == f"1 of {here} cells"
     sections = listing.of_study(liu2020, plan, there, {"figures/fig09.pdf"})
     shown = [cell for cell in availability.shown(plan, liu2020, "fig09") if cell["reason"] is None]
-    assert rows(sections, "figures")["fig09"][0] == f"measured (1 of {len(shown)} cells)"
-    assert rows(sections, "experiments")["granularity"][0].startswith("measured (1 of ")
+    assert rows(sections, "figures")["fig09"][0] == f"1 of {len(shown)} cells"
+    assert rows(sections, "experiments")["granularity"][0].startswith("1 of ")
 
 
 def test_what_cannot_be_measured_here_has_its_reason_and_no_command(plan, liu2020):
@@ -116,9 +124,10 @@ def test_everything_of_every_study_is_listed(plan, liu2020, planned, jha2021):
 def test_studies_say_what_is_left_and_how_it_is_made(planned):
     runs = planned["order"]
     (row,) = listing.of_studies({"jha2021": planned}, {"jha2021": dict.fromkeys(runs[:300], "valid")}, "quick").rows
-    assert row[:2] == ("jha2021", "300 of 700") and row[2].startswith("about ") and row[3] == "make reproduce STUDIES=jha2021"
+    assert row[:2] == ("jha2021", "300 of 700 runs") and row[2].startswith("about ")
+    assert row[3] == "./plimsoll reproduce jha2021"
     (row,) = listing.of_studies({"jha2021": planned}, {"jha2021": dict.fromkeys(runs, "valid")}, "paper").rows
-    assert row[1:] == ("measured", "", "make reproduce STUDIES=jha2021 PROFILE=paper")
+    assert row[1:] == ("measured", "", "./plimsoll reproduce jha2021 --profile paper")
 
 
 def test_runtimes_say_whether_they_work_and_how_far_they_are_measured(plan, planned):
@@ -130,9 +139,12 @@ def test_runtimes_say_whether_they_work_and_how_far_they_are_measured(plan, plan
     }
     there = {STUDY: dict.fromkeys(runs, "valid"), "jha2021": {}}
     told = {row[0]: row[1:] for row in listing.of_runtimes(plans, there, runtimes).rows}
-    assert told["docker"] == (f"{len(runs)} of {len(runs) + 700}", "Docker 20")
+    here = [
+        cell for one in plans.values() for cell in one["cells"].values() if cell["runtime"] == "docker" and not cell["reason"]
+    ]
+    assert told["docker"] == (f"{len({cell for cell, _ in runs})} of {len(here)} cells", "Docker 20")
     assert told["singularity"][0] == "missing" and "does not work: apptainer is not installed" in told["singularity"][1]
-    assert told["podman"] == ("off", "make with RUNTIMES=podman switches it on")
+    assert told["podman"] == ("off", "./plimsoll add podman")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])

@@ -1,6 +1,7 @@
 """The machine's lock and the markers of users who measure, with several processes and users."""
 
 import os
+import pwd
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from plimsoll.measuring import lock
 from tests.conftest import PROJECT
 
 NOBODY = 65534
+NAME = pwd.getpwuid(NOBODY).pw_name
 HOLDS = """
 import sys
 import time
@@ -111,7 +113,7 @@ def own() -> Path:
 
 
 def mark_of_nobody(folder: Path, number: int) -> Path:
-    """Make a file of the user nobody, with the name of the marker of user `number`."""
+    """Make a file of the user `nobody`, with the name of the marker of user `number`."""
     path = folder / f"{machine_lock.MARK}.{number}"
     path.touch()
     os.chown(path, NOBODY, NOBODY)
@@ -150,26 +152,26 @@ def test_a_pipe_is_no_lock_and_blocks_nobody(folder):
         pass
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as another user")
 def test_a_mark_of_another_user_s_is_not_taken_for_one_s_own_though_everybody_may_write_it(folder, monkeypatch):
     mark_of_nobody(folder, 12345).chmod(0o666)
     started = folder / f"{machine_lock.STARTED}.12345"
     started.touch()
     os.chown(started, 12345, 12345)
     monkeypatch.setattr(machine_lock.os, "geteuid", lambda: 12345)
-    with pytest.raises(PlimsollError, match="plimsoll.measuring.12345 is nobody's: have it removed"), lock.machine():
+    with pytest.raises(PlimsollError, match=f"plimsoll.measuring.12345 is {NAME}'s: have it removed"), lock.machine():
         pass
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as another user")
 def test_another_user_s_mark_is_told_and_left_and_root_sweeps_what_root_can(folder, monkeypatch):
     mark_of_nobody(folder, NOBODY)
     noted = Noted()
     with monkeypatch.context() as patch:
         patch.setattr(machine_lock.os, "geteuid", lambda: 12345)
-        assert "a measurement of nobody on this machine was killed" in lock.left_by_others()
+        assert f"a measurement of {NAME} on this machine was killed" in lock.left_by_others()
         assert machine_lock.to_sweep() == []
-    assert "a measurement of nobody" in lock.left_by_others()
+    assert f"a measurement of {NAME}" in lock.left_by_others()
     for _ in range(2):
         with lock.machine(lambda: {"noted": noted}):
             pass

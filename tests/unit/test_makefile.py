@@ -5,25 +5,14 @@ import shutil
 import subprocess
 
 import pytest
+from plimsoll.cli import groups
 
 from tests.conftest import PROJECT
 
 EVIL = "a;touch ${PWD}/taken;`touch taken`'\".zip"
 # Variables that each target takes.
 GIVEN = {
-    "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "STUDIES", "PROFILE"),
-    "image": ("FILE", "STUDIES", "PROFILE"),
-    "archive": ("FILE", "DIRECTORY", "STUDIES", "PROFILE"),
-    "list": ("DIRECTORY", "STUDIES", "PROFILE"),
-    "session": ("DIRECTORY", "STUDIES", "PROFILE"),
-    "compare": ("A", "B", "MARGIN", "SESSION_BLOCKS", "OUT"),
-    "precise": ("WIDTH", "MAXIMUM", "DIRECTORY", "STUDIES", "PROFILE"),
-    "findings": ("HOSTS",),
-    "without": ("RUNTIMES",),
-    "with": ("RUNTIMES",),
-    "vulnerabilities": ("DIRECTORY",),
-    "new-system": ("DIRECTORY",),
-    "clean-up": ("DIRECTORY",),
+    "reproduce": ("FROM", "CLAIMS", "IMAGE", "DIRECTORY", "HOURS", "MINUTES", "STUDIES", "PROFILE"),
     "faults": ("SEED", "NUMBER", "FAULTS", "HOURS"),
     "fuzz": ("SEED", "INPUTS"),
 }
@@ -37,10 +26,10 @@ def folder(tmp_path):
     shutil.copy(PROJECT / "Makefile", tmp_path)
     (tmp_path / "scripts/setup").mkdir(parents=True)
     shutil.copy(PROJECT / "scripts/setup/nearest.awk", tmp_path / "scripts/setup")
-    for name in (".venv/bin/python", ".venv/bin/snakemake", "scripts/setup/python.sh", "scripts/setup/all.sh"):
+    for name in (".venv/bin/python", "plimsoll", "scripts/setup/all.sh"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(PRINTS if name.startswith(".venv") else "")
+        path.write_text("" if name.endswith(".sh") else PRINTS)
         path.chmod(0o755)
     return tmp_path
 
@@ -69,7 +58,7 @@ def test_what_is_given_is_a_word_and_no_command(folder, target, variable):
     more = ["FROM=x.zip"] if variable == "CLAIMS" else []
     assert "touch" not in make(folder, "--dry-run", target, *more, f"{variable}={EVIL.replace('$', '$$')}")
     told = make(folder, target, *more, f"{variable}={EVIL.replace('$', '$$')}")
-    assert EVIL in told or variable in ("HOSTS", "RUNTIMES", "NUMBER")
+    assert EVIL in told or variable in ("STUDIES", "NUMBER")
     assert not (folder / "taken").exists()
 
 
@@ -81,10 +70,10 @@ def test_what_is_given_is_a_word_and_no_command(folder, target, variable):
         (("reproduce", "hours=0.1"), "hours (did you mean HOURS?)"),
         (("reproduce", "CLAIMS=mine.yaml"), "CLAIMS (CLAIMS goes with FROM=archive)"),
         (("reproduce", "FROM=x.zip", "PROFILE=ci"), "PROFILE; it takes FROM CLAIMS"),
-        (("compare", "A=x", "C=y"), "takes no variable C; it takes A B"),
+        (("setup", "HOURS=1"), "takes no variable HOURS; it takes STUDIES IMAGE"),
         (("lint", "FIX=1"), "FIX; it takes none"),
-        (("list", "reproduce", "HOURZ=1"), "HOURZ (did you mean HOURS?)"),
-        (("list", "a'$(touch taken)=1"), "takes no variable a'"),
+        (("setup", "reproduce", "HOURZ=1"), "HOURZ (did you mean HOURS?)"),
+        (("setup", "a'$(touch taken)=1"), "takes no variable a'"),
     ],
 )
 def test_a_variable_that_the_command_does_not_take_is_refused(folder, words, nearest):
@@ -94,14 +83,22 @@ def test_a_variable_that_the_command_does_not_take_is_refused(folder, words, nea
 
 
 def test_a_command_that_is_not_there_is_refused_with_the_nearest(folder):
-    assert "`make reprodcue` (did you mean reproduce?): `make help` lists them" in refused(folder, "reprodcue", "HOURS=1")
-    assert "`make x`: `make help` lists them" in refused(folder, "x")
+    assert "`make reprodcue` (did you mean reproduce?): `./plimsoll --help` lists" in refused(folder, "reprodcue", "HOURS=1")
+    assert "`make x`: `./plimsoll --help` lists the commands and `make help` the targets" in refused(folder, "x")
 
 
-def test_make_alone_prints_every_command_and_does_nothing(folder):
+@pytest.mark.parametrize(
+    ("target", "command"), [("list", "list"), ("precise", "precise"), ("with", "add"), ("findings", "hosts")]
+)
+def test_a_target_that_is_a_command_now_is_named(folder, target, command):
+    assert f"`make {target}` is `./plimsoll {command}` now" in refused(folder, target)
+    assert command in groups.names()
+
+
+def test_make_alone_prints_every_target_and_does_nothing(folder):
     said = make(folder)
     assert said == make(folder, "help")
-    assert {f"make {name}" for name in GIVEN} - {"make faults", "make fuzz"} <= set(re.findall("make [a-z-]+", said))
+    assert {f"make {name}" for name in GIVEN} <= set(re.findall("make [a-z-]+", said)) and "./plimsoll --help" in said
     # No program of the folder was called.
     assert "plimsoll\n" not in said
 
@@ -109,7 +106,7 @@ def test_make_alone_prints_every_command_and_does_nothing(folder):
 def test_every_variable_is_taken_by_a_command(folder):
     text = (PROJECT / "Makefile").read_text()
     defaults = set(re.findall(r"^([A-Z_]+) \?=", text, re.MULTILINE))
-    taken = re.findall(r"^(?:takes[.][a-z-]+|measured) = (.*)$", text, re.MULTILINE)
+    taken = re.findall(r"^takes[.][a-z-]+ = (.*)$", text, re.MULTILINE)
     assert defaults <= {name for line in taken for name in re.findall("[A-Z_]+", line)}
 
 
@@ -124,28 +121,18 @@ def test_every_variable_that_reaches_a_command_is_tried():
     assert set(re.findall(r"\$\(([A-Z_]+)\)", recipes)) <= {"MAKE"}
 
 
-def test_archives_of_hosts_are_found_whatever_they_are_called(folder):
-    (folder / "hosts").mkdir()
-    (folder / "hosts/a;touch taken;.zip").touch()
-    assert "touch" not in make(folder, "--dry-run", "findings")
-    assert make(folder, "findings").endswith("--table\nhosts/findings.csv\n")
-    assert not (folder / "taken").exists()
-
-
-def test_several_hosts_and_runtimes_are_several_words(folder):
+def test_several_studies_are_several_words(folder):
     (folder / "x").touch()
-    assert make(folder, "findings", "HOSTS=one two ?").endswith("hosts/findings.csv\none\ntwo\n?\n")
-    assert make(folder, "without", "RUNTIMES=docker docker-ptrace").endswith("without\ndocker\ndocker-ptrace\n")
+    assert make(folder, "reproduce", "STUDIES=liu2020 jha2021 ?").splitlines() == ["reproduce", "liu2020", "jha2021", "?"]
 
 
-def test_what_nobody_gives_has_its_default(folder):
-    said = make(folder, "reproduce").splitlines()
-    assert said[said.index("--hours") + 1] == "usual" and "profile=quick" in said
-    said = make(folder, "precise").splitlines()
-    assert [said[said.index(name) + 1] for name in ("--width", "--maximum")] == ["0.1", "30"]
-    assert "plimsoll-images.tar.gz" in make(folder, "image").splitlines()
-    # A profile that fixes the number of repetitions has no default time.
-    assert "--hours" not in make(folder, "reproduce", "PROFILE=paper")
+def test_what_is_given_are_the_command_s_options(folder):
+    words = ["HOURS=0.2", "PROFILE=paper", "DIRECTORY=/data/run2", "IMAGE=a b.tar.gz"]
+    told = ["--hours", "0.2", "--profile", "paper", "--directory", "/data/run2", "--image", "a b.tar.gz"]
+    assert make(folder, "reproduce", *words).splitlines() == ["reproduce", *told]
+    told = ["--from", "x.zip", "--claims", "mine.yaml"]
+    assert make(folder, "reproduce", "FROM=x.zip", "CLAIMS=mine.yaml").splitlines() == ["reproduce", *told]
+    assert make(folder, "reproduce").splitlines() == ["reproduce"]
 
 
 def test_every_folder_of_tests_is_run_once_and_those_of_clusters_and_the_guest_where_it_may_take_long(folder):

@@ -17,24 +17,27 @@ class Means:
     """A resource of runs that is unavailable in the first `away` looks."""
 
     def __init__(self, away: int):
-        self.away, self.looks, self.mended = away, 0, []
+        self.away, self.looks, self.repaired = away, 0, []
 
     def examine(self):
         self.looks += 1
         if self.looks <= self.away:
             raise Outage("the engine does not answer", "start it")
 
-    def mend(self, problem):
-        self.mended.append(problem.cause)
+    def repair(self, problem):
+        self.repaired.append(problem.cause)
 
 
-def test_what_comes_back_in_time_is_waited_for_and_mended_once(monkeypatch, capsys):
+def test_what_comes_back_in_time_is_waited_for_and_repaired_once(monkeypatch, capsys):
     monkeypatch.setattr(means, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(means, "WAIT_SECONDS", 5)
     engine = Means(away=3)
-    means.restore(Outage("the engine does not answer", "start it"), engine.examine, engine.mend)
-    assert engine.looks == 4 and engine.mended == ["the engine does not answer"]
-    assert capsys.readouterr().err.count("the engine does not answer; mending that, or waiting") == 1
+    means.restore(Outage("the engine does not answer", "start it"), engine.examine, engine.repair)
+    assert engine.looks == 4 and engine.repaired == ["the engine does not answer"]
+    assert capsys.readouterr().err.splitlines() == [
+        "plimsoll: the engine does not answer. No run is lost. Trying to repair it for up to 5 s.",
+        "plimsoll: it works again, and measuring goes on.",
+    ]
 
 
 @pytest.mark.alone
@@ -43,21 +46,21 @@ def test_what_does_not_come_back_is_an_outage_within_the_time(monkeypatch):
     monkeypatch.setattr(means, "WAIT_SECONDS", 0.3)
     engine, begun = Means(away=10**9), time.monotonic()
     with pytest.raises(Outage, match="the engine does not answer: start it"):
-        means.restore(Outage("a container ended", "look"), engine.examine, engine.mend)
+        means.restore(Outage("a container ended", "look"), engine.examine, engine.repair)
     assert 0.3 <= time.monotonic() - begun < 1
-    assert engine.mended == ["a container ended", "the engine does not answer"]
+    assert engine.repaired == ["a container ended", "the engine does not answer"]
 
 
-def test_mending_that_fails_does_not_end_the_waiting(monkeypatch, capsys):
+def test_a_repair_that_fails_does_not_end_the_waiting(monkeypatch, capsys):
     monkeypatch.setattr(means, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(means, "WAIT_SECONDS", 5)
     engine = Means(away=2)
 
-    def mend(problem):
+    def repair(problem):
         raise Outage("no copy", "build it")
 
-    means.restore(Outage("the image was removed", "build it"), engine.examine, mend)
-    assert "could not be mended from here: no copy: build it." in capsys.readouterr().err
+    means.restore(Outage("the image was removed", "build it"), engine.examine, repair)
+    assert "could not be repaired from here: no copy: build it." in capsys.readouterr().err
 
 
 def test_errors_of_the_host_are_outages_and_others_are_not():

@@ -211,7 +211,7 @@ def test_a_cell_that_cannot_be_measured_here_is_refused_with_the_reason(tmp_path
 
 
 def test_a_plan_that_was_made_anew_meanwhile_is_refused(tmp_path):
-    with pytest.raises(PlimsollError, match="was made anew meanwhile"):
+    with pytest.raises(PlimsollError, match="was written again while this workflow ran"):
         measure.measure(plan_of(tmp_path), CELL["path"], 1, tmp_path / "1.json", tmp_path / "image.json", "old")
 
 

@@ -101,8 +101,8 @@ def test_a_parent_that_noted_nothing_is_refused():
         creation.parts({"parent": 1.0, "engine": 2.0}, 0.0, 9.0)
 
 
-PARENT_S = "CapEff:\t00000000a82435fb\nSeccomp:\t0\n"
-CHILD_S = "CapEff:\t00000000a80425fb\nSeccomp:\t2\n"
+OF_PARENT = "CapEff:\t00000000a82435fb\nSeccomp:\t0\n"
+OF_CHILD = "CapEff:\t00000000a80425fb\nSeccomp:\t2\n"
 
 
 def test_an_instance_ends_well_or_says_why_not(tmp_path):
@@ -125,7 +125,7 @@ TWO_PAIRS = {"task": "cpu", "runtime": "docker-nested", "instances": "2", "child
 
 def noted(folder, **texts) -> Path:
     """Write what two parents and two children noted, or the `texts` instead (None: no file). Return the folder."""
-    usual = {**dict.fromkeys(("c0-parent", "c1-parent"), PARENT_S), **dict.fromkeys(("c0", "c1"), CHILD_S)}
+    usual = {**dict.fromkeys(("c0-parent", "c1-parent"), OF_PARENT), **dict.fromkeys(("c0", "c1"), OF_CHILD)}
     for name, text in {**usual, **{key.replace("_", "-"): text for key, text in texts.items()}}.items():
         if text is not None:
             (folder / f"plimsoll-r-{name}.status").write_text(text)
@@ -148,8 +148,11 @@ def test_what_parents_and_children_may_do_is_in_the_record(tmp_path):
     [
         ({"c1": None}, "^1 of 2 children told what they may do$"),
         ({"c0_parent": None, "c1_parent": None}, "^0 of 2 parents told what they may do$"),
-        ({"c1": PARENT_S}, "^the child plimsoll-r-c1 has CAP_NET_ADMIN, CAP_SYS_ADMIN, seccomp off, and should have no capa"),
-        ({"c0_parent": CHILD_S}, "^the parent plimsoll-r-c0-parent has no capability more than other containers, seccomp on, "),
+        ({"c1": OF_PARENT}, "^the child plimsoll-r-c1 has CAP_NET_ADMIN, CAP_SYS_ADMIN, seccomp off, and should have no capa"),
+        (
+            {"c0_parent": OF_CHILD},
+            "^the parent plimsoll-r-c0-parent has no capability more than other containers, seccomp on",
+        ),
     ],
 )
 def test_a_run_whose_containers_may_do_something_else_does_not_count(tmp_path, texts, reason):

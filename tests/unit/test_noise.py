@@ -42,7 +42,7 @@ def test_a_busy_neighbour_is_seen(neighbour, monkeypatch):
     monkeypatch.setattr(noise.machine_lock, "of_others", list)
     assert noise.not_idle(found) == f"{told})"
     monkeypatch.setattr(noise.machine_lock, "of_others", lambda: ["ann"])
-    assert noise.not_idle(found) == f"{told}; a measurement of ann was killed, and what it left may be at work)"
+    assert noise.not_idle(found) == f"{told}; a measurement of ann was killed, and its leftovers may be running)"
 
 
 @pytest.mark.alone

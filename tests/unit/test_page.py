@@ -1,15 +1,18 @@
 """Numbers and sentences for readers, and the content of single parts of the pages."""
 
+import inspect
 import re
 
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from plimsoll.cli.precise import precise
+from plimsoll.config import configuration
 from plimsoll.measuring import record
 from plimsoll.pages import cards, comparison_rows, figure_list, formats, run_list, wording
 from plimsoll.planning import precision
 
-from tests.conftest import PROJECT, recorded, tried
+from tests.conftest import recorded, tried
 
 NAN = float("nan")
 
@@ -144,16 +147,17 @@ def test_a_decided_claim_says_nothing_of_the_kind():
     assert wording.undecided(open_claim(12, verdict="reproduced"), [open_row()]) == []
 
 
-def test_the_command_is_one_that_the_makefile_has():
+def test_the_command_is_one_that_can_be_typed():
     made = wording.command(open_claim(12))
-    assert made == "make precise STUDIES=liu2020 MAXIMUM=12"
+    assert made == "./plimsoll precise liu2020 --maximum 12"
     finer = open_claim(12)
     finer["decide"] |= {"width": 0.04, "profile": "paper"}
-    assert wording.command(finer) == "make precise STUDIES=liu2020 PROFILE=paper WIDTH=0.04 MAXIMUM=12"
+    assert wording.command(finer) == "./plimsoll precise liu2020 --profile paper --width 0.04 --maximum 12"
     assert wording.command(open_claim(400, "too many")) == ""
-    makefile = (PROJECT / "Makefile").read_text()
-    assert f"\nMAXIMUM ?= {precision.MAXIMUM}\n" in makefile and f"\nWIDTH ?= {precision.WIDTH}\n" in makefile
-    assert f"\nPROFILE ?= {wording.USUAL_PROFILE}\n" in makefile and "\nSTUDIES ?=\n" in makefile and "\nprecise:" in makefile
+    # What the command leaves out is the default.
+    defaults = inspect.signature(precise).parameters
+    assert (defaults["maximum"].default, defaults["width"].default) == (str(precision.MAXIMUM), str(precision.WIDTH))
+    assert configuration.read([])["profile"] == wording.USUAL_PROFILE
 
 
 @pytest.mark.parametrize(
@@ -278,3 +282,27 @@ def test_a_cell_of_a_table_is_labelled_by_its_column_s_head():
     labels = [[cell.get("data-label") for cell in row.find_all(["th", "td"])] for row in page.tbody.find_all("tr")]
     assert labels == [["cell", "ratio", 'a "quoted" <head>'], ["cell", None]]
     assert [head.attrs for head in page.thead.find_all("th")] == [{}, {"class": ["number"]}, {}]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ((0.021, 0.003, 0.04), "+2.1 % [+0.30 %, +4.0 %]"),
+        ((0.021, NAN, NAN), "+2.1 %"),
+        ((0.59, -0.99, 440.0), "too few runs to tell"),
+        ((NAN, NAN, NAN), ""),
+        (("", "", ""), ""),
+    ],
+)
+def test_a_change_whose_interval_says_nothing_is_not_shown(given, text):
+    assert formats.change(*given) == text
+
+
+def test_a_difference_that_is_too_large_to_be_of_use_has_a_bound():
+    assert [formats.detectable(value) for value in (0.2, 64.8, None)] == ["+20 %", "> ×10", ""]
+    found, _ = wording.undecided(open_claim(12), [open_row(), open_row(detectable=336.0)])
+    assert "can find differences of ×1.22 to ×11 and more, depending on the comparison" in found
+
+
+def test_a_claim_that_only_another_study_s_cells_answer_has_no_repetitions_of_its_own():
+    assert wording.undecided({**open_claim(12), "decide": None}, []) == []

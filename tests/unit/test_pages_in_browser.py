@@ -156,6 +156,15 @@ def test_a_search_finds_what_is_folded_and_opens_it(chromium, site):
     assert chromium.run("document.querySelector('#search p').textContent") == "0 places"
 
 
+def test_a_search_finds_claims_by_their_words(chromium, site):
+    chromium.open(site / "claims.html")
+    identifier = chromium.run("document.querySelector('section.claim').id")
+    words = chromium.run("document.querySelector('section.claim .statement').textContent")
+    chromium.run(f"{TYPE}({json.dumps(words)})")
+    found = chromium.run("[...document.querySelectorAll('#search li a')].map(one => one.hash)")
+    assert f"#{identifier}" in found
+
+
 def test_claims_can_be_chosen_on_a_study_s_page(chromium, site):
     chromium.open(site / STUDY / "report.html")
     every = chromium.run("document.querySelectorAll('tr.claim').length")

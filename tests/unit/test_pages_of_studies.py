@@ -355,7 +355,7 @@ def test_what_cannot_be_shown_of_another_study_is_told_with_the_command_that_jud
     table = verdicts_beside(several, last, first)
     assert set(table.loc[table["study"] == first, "verdict"]) == {"study not available"}
     assert len(set(table.loc[table["study"] == last, "verdict"])) > 1
-    command = f"make reproduce STUDIES={first}"
+    command = f"./plimsoll reproduce {first}"
     assert (command in (several / "claims.html").read_text()) == (spoil is not not_measured)
     assert f"{command} makes them" in (several / "index.html").read_text() or spoil is not_measured
 

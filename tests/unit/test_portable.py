@@ -45,7 +45,7 @@ def file(image, tmp_path, monkeypatch) -> Path:
     portable.write([(NAME, image)], target, lambda text: None)
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "another"))
     # Images of root on this machine are ignored.
-    monkeypatch.setattr(paths, "ROOT_S_IMAGES", tmp_path / "root")
+    monkeypatch.setattr(paths, "SYSTEM_IMAGE_STORE", tmp_path / "root")
     return target
 
 
@@ -108,7 +108,7 @@ OTHER = f"plimsoll/hpcc:{'0' * 16}"
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda found: found[1:], "is no file that `make image` made"),
+        (lambda found: found[1:], "is no file that `./plimsoll image` made"),
         (lambda found: found[:-1], "is not where it should be"),
         (lambda found: [*found, ("../../evil", b"x")], "holds more than it says"),
         (lambda found: [found[0], ("/etc/passwd", found[1][1]), *found[2:]], "is not where it should be"),

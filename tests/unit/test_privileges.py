@@ -13,7 +13,7 @@ from tests.conftest import PROJECT
 from tests.privileges import ENVIRONMENTS, KNOWN, table
 
 # Options by which an engine gives a container more than by default.
-HOST_S = [(option, "host") for option in ("--ipc", "--pid", "--uts", "--userns", "--cgroupns")]
+SHARED_WITH_HOST = [(option, "host") for option in ("--ipc", "--pid", "--uts", "--userns", "--cgroupns")]
 ENGINES = [name for name, one in environments.known().items() if isinstance(one, Engine) and not one.nested]
 
 
@@ -32,7 +32,7 @@ def test_an_engine_is_asked_for_nothing_more(name):
     # Podman's options depend on the limits of this machine, so they are not evaluated.
     options = type(environment).__dict__.get("options", ()) if name.startswith("podman") else environment.options
     words = list(options) if isinstance(options, tuple) else []
-    shared = {option.lstrip("-").removesuffix("ns") for option, value in pairwise(words) if (option, value) in HOST_S}
+    shared = {option.lstrip("-").removesuffix("ns") for option, value in pairwise(words) if (option, value) in SHARED_WITH_HOST}
     if environment.network.name == "host":
         shared.add("net")
     assert shared == set(said["shares"]) - ({"user"} if name.startswith("podman") else set())

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+from plimsoll import cli
 from plimsoll.doctor import quieting
 from plimsoll.errors import PlimsollError
 from plimsoll.host import machine_lock, quieted, system
@@ -17,6 +19,8 @@ from plimsoll.measuring import lock
 
 from tests.conftest import PROJECT
 from tests.unit.test_doctor import CPU, NOBODY, put
+
+NAME = pwd.getpwuid(NOBODY).pw_name
 
 # A process with the folders of a made-up machine. Its words are the tree, and what is evaluated.
 DRIVER = """
@@ -326,9 +330,19 @@ def test_another_user_s_quiet_machine_is_left_alone(root, capsys):
     os.chown(note, NOBODY, NOBODY)
     note.rename(note.with_name(f"{quieted.NOTE}.{NOBODY}"))
     put(root, BEFORE)
-    with pytest.raises(PlimsollError, match="nobody has made this machine quiet"):
+    with pytest.raises(PlimsollError, match=f"{NAME} has made this machine quiet"):
         quieting.during(["true"], root)
-    assert quieting.undo() == 1 and "nobody has changed settings" in capsys.readouterr().err
-    # A file in another user's name is nobody's note.
+    assert quieting.undo() == 1 and f"{NAME} has changed settings" in capsys.readouterr().err
+    # A file in another user's name is not a note.
     (root / "lock" / f"{quieted.NOTE}.{NOBODY}").rename(root / "lock" / f"{quieted.NOTE}.0")
     assert quieted.noted() is None
+
+
+def test_the_next_command_takes_back_what_a_kill_left(root, capsys):
+    process, command = a_doctor_at_work(root)
+    process.kill()
+    os.kill(command, signal.SIGKILL)
+    process.wait()
+    until(lambda: ended(command))
+    assert cli.main(["version"]) == 0
+    assert is_as_before(root) and "had left this machine changed" in capsys.readouterr().err

@@ -49,8 +49,8 @@ def test_a_record_without_a_key_is_damaged(tmp_path, key):
         ({"reason": "\ud800"}, "reason: it has a character that cannot be written"),
         ({"each": json.loads("[" * 100 + "]" * 100)}, "it is nested too deeply"),
         # These become the name of a folder, and the address of a link.
-        ({"fingerprint": "../../x"}, "its fingerprint is none"),
-        ({"fingerprint": "x\n"}, "its fingerprint is none"),
+        ({"fingerprint": "../../x"}, "its fingerprint is not valid"),
+        ({"fingerprint": "x\n"}, "its fingerprint is not valid"),
         ({"raw": "raw/../../x"}, "its raw output is in no folder of raw/"),
         ({"raw": "javascript:alert(1)//"}, "its raw output is in no folder of raw/"),
         ({"raw": "/etc"}, "its raw output is in no folder of raw/"),

@@ -43,7 +43,7 @@ def test_what_is_no_output_of_a_study_is_left_to_snakemake(planned, jha2021):
 
 def test_a_misspelt_cell_is_answered_with_the_one_that_is_like_it(planned, jha2021):
     with pytest.raises(
-        PlimsollError, match=r"has no cell 2/linpack\+strem/docker/free \(is it 2/linpack\+stream/docker/free\?\)"
+        PlimsollError, match=r"has no cell 2/linpack\+strem/docker/free \(did you mean 2/linpack\+stream/docker/free\?\)"
     ):
         requested.check(["results/jha2021/runs/2/linpack+strem/docker/free/1.json"], {"jha2021": jha2021}, {"jha2021": planned})
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll.errors import Outage, guarded
+from plimsoll.errors import Outage, PlimsollError, guarded
 from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
 
@@ -42,7 +42,7 @@ def stage(error: Exception) -> argparse.Namespace:
     ],
 )
 def test_a_stage_says_what_the_host_lacks(error, sentence):
-    with pytest.raises(stages.PlimsollError, match=sentence):
+    with pytest.raises(PlimsollError, match=sentence):
         stages._named(stage(error))
 
 
@@ -65,7 +65,7 @@ def test_where_no_thread_can_be_started_a_stage_says_so(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", refuses)
     monkeypatch.setattr(stop, "_starter", os.getppid)
-    with pytest.raises(stages.PlimsollError, match="this host starts no more processes .*: end some"):
+    with pytest.raises(PlimsollError, match="this host starts no more processes .*: end some"):
         stages._named(stage(AssertionError("it began")))
 
 
@@ -142,7 +142,7 @@ def test_a_record_that_was_written_survives_a_power_failure(disk):
     made = recorded(status="valid")
     path = disk.place / "runs/a/b/1.json"
     record.keep(path, made)
-    (disk.place / "runs/a/b/2.json").write_text("what nobody had written to the disk")
+    (disk.place / "runs/a/b/2.json").write_text("data that had not reached the disk")
     disk.cut()
     assert record.read(path) == made
     # This shows that the test can fail: what was only in memory is gone.
@@ -157,15 +157,17 @@ def few_processes():
 
 
 def test_with_too_few_open_files_a_stage_ends_with_a_sentence(tmp_path):
-    command = f"ulimit -n 6; exec {sys.executable} -m plimsoll --directory {tmp_path} list"
+    command = f"ulimit -n 6; exec {sys.executable} -m plimsoll.cli list --directory {tmp_path}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100)
     assert done.returncode == 1
     assert re.fullmatch(r"plimsoll: this process may open no more files \(.*\): raise its limit \(ulimit -n\).\n", done.stderr)
 
 
-@pytest.mark.parametrize("words", ["list", "image --name hpcc --base bootstrap --output /dev/null"])
+@pytest.mark.parametrize(
+    "words", [".cli list --directory {}", " --directory {} image --name hpcc --base bootstrap --output /dev/null"]
+)
 def test_without_processes_a_stage_ends_in_bounded_time_and_with_no_traceback(few_processes, tmp_path, words):
-    command = f"echo $$ >{few_processes}; exec {sys.executable} -m plimsoll --directory {tmp_path} {words}"
+    command = f"echo $$ >{few_processes}; exec {sys.executable} -m plimsoll{words.format(tmp_path)}"
     environment = {**os.environ, "PLIMSOLL_IMAGES": str(tmp_path / "images")}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100, env=environment)
     assert "Traceback" not in done.stderr, done.stderr

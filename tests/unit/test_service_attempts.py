@@ -15,7 +15,7 @@ QUIET = {"disturbed": False}
 
 
 class Made(Run):
-    """A run that measures a value, or fails as it is told."""
+    """A run that measures a value, or fails as the test wants."""
 
     spans, counted = [], True
 

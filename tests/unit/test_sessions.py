@@ -340,5 +340,5 @@ def test_one_session_says_that_it_is_one(three, config, small_host):
     told, means, results, _ = claims_sessions.summary(study, plan, alone)
     assert told["over"] is None and means.empty
     shown = pages_sessions.shown(told)
-    assert "one session" in shown["sentence"] and "make session" in shown["sentence"] and shown["each"] == {}
+    assert "one session" in shown["sentence"] and "./plimsoll session" in shown["sentence"] and shown["each"] == {}
     assert all(len(result["sessions"]) == 1 for result in results)

@@ -79,7 +79,7 @@ def test_what_changes_while_it_measures_stops_it(folder, engine, host, change, s
     change(host, engine)
     with pytest.raises(system.Another, match="liu2020 was measured on another system") as problem:
         system.identity(folder, engine)
-    assert said in str(problem.value) and "make new-system" in str(problem.value)
+    assert said in str(problem.value) and "./plimsoll new-system" in str(problem.value)
 
 
 def test_what_has_changed_is_told_in_one_sentence_however_much_it_is(folder, engine, host):

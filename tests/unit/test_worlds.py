@@ -31,7 +31,7 @@ HOSTS = ("the paper's host", "two cores")
 XEON, OF_PAPER = "xeon-e5-2697v4", {"amaral2015": "xeon-e5-2630l"}
 # Claims that a world without effects reproduces although their sentence names a difference, and why.
 WITHOUT_EFFECTS = {
-    "jha2021-c63": "the exception is about Y-Cruncher, which another program stands in for: only the rest is asked",
+    "jha2021-c63": "the exception is about Y-Cruncher, which another program stands in for: only the rest is tested",
 }
 
 

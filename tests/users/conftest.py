@@ -86,8 +86,8 @@ class User:
     def command(self, *words: str) -> list[str]:
         """Return the command of root that runs a command as this user."""
         base = Path(sys.base_prefix)
-        root_s = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base)]
-        mounts = root_s if self.prepared else ["", "", "", ""]
+        of_root = [str(PROJECT / ".venv"), str(self.project.folder / ".venv"), str(base), closed(base)]
+        mounts = of_root if self.prepared else ["", "", "", ""]
         different = ["sh", "-c", DIFFERENT, "sh", *mounts, " ".join(self.hidden), self.more]
         return ["unshare", "--mount", *different, *self.become, *words]
 
@@ -177,7 +177,7 @@ class User:
 def new_user(request):
     """Return a function that makes a user. The users are removed at the end."""
     if os.geteuid():
-        pytest.skip("only root can become somebody else")
+        pytest.skip("only root can become another user")
     if not shutil.which("useradd"):
         pytest.skip("useradd is not installed")
     request.getfixturevalue("swept")

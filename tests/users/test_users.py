@@ -62,7 +62,7 @@ def uncounted(found: dict[str, dict]) -> dict[str, dict]:
 
 def taken(user, file: Path) -> None:
     """Switch Docker off for a user, and take the images of a file if they are not there yet."""
-    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace").returncode == 0
+    assert user.run("./plimsoll", "drop", "docker", "docker-ptrace").returncode == 0
     there = list(user.home.glob(".cache/plimsoll/images/*/*.json"))
     done = user.python("-m", "plimsoll", "take-images", "--file", str(file))
     assert done.returncode == 0 and (there or "is taken from" in done.stderr), done.stderr
@@ -71,7 +71,7 @@ def taken(user, file: Path) -> None:
 @pytest.fixture(scope="module")
 def file(with_docker, worldwide) -> Path:
     """File with the image that all users may read, as a user of Docker makes it for others."""
-    done = with_docker.run("make", "image")
+    done = with_docker.run("./plimsoll", "image")
     assert done.returncode == 0, done.stderr
     return Path(shutil.copy(with_docker.project.folder / "plimsoll-images.tar.gz", worldwide))
 
@@ -154,10 +154,10 @@ def test_set_up_asks_once_for_what_cannot_be_had(without_docker):
     assert "setup: Docker is not usable by this user: start the engine" in done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("setup: ")]
     assert len(said) == 2 and said[-1] == (
-        "setup: config/config.yaml requires what cannot be had here, as said above. To go on without it: make without "
-        "RUNTIMES='docker docker-ptrace'"
+        "setup: config/config.yaml requires what cannot be had here, as said above. To go on without it: "
+        "./plimsoll drop docker docker-ptrace"
     )
-    done = without_docker.run("make", "without", "RUNTIMES=docker docker-ptrace")
+    done = without_docker.run("./plimsoll", "drop", "docker", "docker-ptrace")
     assert done.returncode == 0, done.stderr
     done = without_docker.run("make", "setup")
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -168,11 +168,11 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
     done = user.python("-m", "plimsoll", "image", "--name", "hpcc", "--base", "bootstrap", "--output", "/dev/null")
     said = done.stderr.splitlines()
     assert done.returncode == 1 and len(said) == 2 and said[1].startswith("plimsoll: The image hpcc could not be built: ")
-    assert "nothing that builds images works here" in done.stderr and "make reproduce IMAGE=" in done.stderr
+    assert "nothing that builds images works here" in done.stderr and "./plimsoll reproduce --image" in done.stderr
     taken(user, file)
     levels = ("bare", "singularity", "singularity-user", "singularity-instance-host-network")
     runs = beff([(runtime, scheme) for runtime in levels for scheme in ("E1", "E2") if (runtime, scheme) != ("bare", "E2")])
-    assert user.run("make", "with", "RUNTIMES=singularity-user singularity-instance-host-network").returncode == 0
+    assert user.run("./plimsoll", "add", "singularity-user", "singularity-instance-host-network").returncode == 0
     done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"))
     assert done.returncode == 0, done.stderr
     found = records(user)
@@ -196,7 +196,7 @@ def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_use
     there = [set(os.listdir(place)) for place in places]
     taken(user, file)
     instance = "singularity-instance-host-network"
-    assert user.run("make", "with", f"RUNTIMES={instance}").returncode == 0
+    assert user.run("./plimsoll", "add", instance).returncode == 0
     runs = beff([("bare", "E1"), ("singularity", "E1"), ("singularity", "E2"), (instance, "E2")])
     done = user.snakemake(*runs, config=("profile=ci", "repetitions=1"))
     # It uses the unpacked image: Apptainer would convert the image file again for each program.
@@ -219,8 +219,8 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     if missing := podman_lacks(user):
         pytest.skip(missing)
     cut_down(user)
-    for word, runtimes in (("without", "docker docker-ptrace singularity"), ("with", "podman-rootless")):
-        assert user.run("make", word, f"RUNTIMES={runtimes}").returncode == 0
+    for words in (("drop", "docker", "docker-ptrace", "singularity"), ("add", "podman-rootless")):
+        assert user.run("./plimsoll", *words).returncode == 0
     # Another process of the user, which has nothing to do with the containers.
     shutil.copy("/bin/sleep", user.home / "pasta.avx2")
     other = user.start("./pasta.avx2", "600", folder=user.home)
@@ -230,7 +230,7 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     other.communicate()
     assert done.returncode == 0, done.stderr
     # Root has built an image by the same recipe with Docker, and all users may read its content.
-    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.ROOT_S_IMAGES)):
+    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.SYSTEM_IMAGE_STORE)):
         assert re.search(r"images: plimsoll/hpcc:\w+ has (the same|other) build identifiers", done.stderr), done.stderr
     found = records(user)
     assert set(found) == {"bare E1", "podman-rootless E1", "podman-rootless E2"}
@@ -322,10 +322,12 @@ def test_set_up_asks_for_what_builds_images_where_they_are_built(new_user):
     user = new_user("builder", hidden=("mmdebstrap",))
     if missing := podman_lacks(user):
         pytest.skip(missing)
-    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace singularity").returncode == 0
+    assert user.run("./plimsoll", "drop", "docker", "docker-ptrace", "singularity").returncode == 0
     done = user.run("make", "setup")
     said = [line for line in done.stderr.splitlines() if line.startswith("setup: ")]
-    assert done.returncode == 2 and len(said) == 1 and said[0].startswith("setup: Building images (make reproduce IMAGE=")
+    assert (
+        done.returncode == 2 and len(said) == 1 and said[0].startswith("setup: Building images (./plimsoll reproduce --image")
+    )
     assert "needs mmdebstrap (these are Debian's packages): install them by hand" in said[0]
     done = user.run("make", "setup", "IMAGE=plimsoll-images.tar.gz")
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -359,7 +361,7 @@ def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_
     # The message names the running program, and the users whose killed runs it may belong to. Other tests may have
     # killed measurements of root.
     whose = rf"a measurement of ([\w-]+, )*{with_docker.name}"
-    said = f"{whose} was killed, and what it left may be at work"
+    said = f"{whose} was killed, and its leftovers may be running"
     reason = json.loads((without_docker.project.folder / bare).read_text())["reason"]
     assert re.fullmatch(
         rf"the machine was not idle within \d+ s \(busiest: .*(iterate|stream), process \d+ of root.*; {said}\)", reason
@@ -431,7 +433,7 @@ def test_what_a_user_types_with_an_image_from_a_file_makes_the_report(without_do
     for folder in (user.project.folder / "results", user.home / ".cache/plimsoll/images"):
         shutil.rmtree(folder, ignore_errors=True)
     (user.project.folder / "config/local.yaml").unlink(missing_ok=True)
-    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace").returncode == 0
+    assert user.run("./plimsoll", "drop", "docker", "docker-ptrace").returncode == 0
     done = user.run("make", "reproduce", f"IMAGE={file}", "PROFILE=ci")
     assert done.returncode == 0 and f"is taken from {file}" in done.stderr, done.stderr
     found = records(user)
@@ -445,7 +447,7 @@ def test_whoever_has_no_runtime_and_no_python_environment_makes_everything_of_an
 ):
     if not without_docker.project.files("results/liu2020/claims.json"):
         pytest.skip("it is about what the test before it has measured")
-    done = without_docker.run("make", "archive", "STUDIES=liu2020", "PROFILE=ci", "FILE=measured.zip")
+    done = without_docker.run("./plimsoll", "archive", "liu2020", "--profile", "ci", "--file", "measured.zip")
     assert done.returncode == 0, done.stderr
     sent = shutil.copy(without_docker.project.folder / "measured.zip", worldwide)
     user = new_user("reader", hidden=("docker", "podman", "apptainer"), prepared=False)
@@ -508,7 +510,7 @@ def test_who_can_make_no_user_namespace_is_asked_and_measures_bare_metal(new_use
     assert done.returncode != 0 and "Traceback" not in done.stderr
     assert "Required runtimes do not work here: singularity (this kernel or its settings allow no user namespace" in done.stderr
     assert user.project.files("results/liu2020/runs/**/*.json") == []
-    assert user.run("make", "without", "RUNTIMES=docker docker-ptrace singularity").returncode == 0
+    assert user.run("./plimsoll", "drop", "docker", "docker-ptrace", "singularity").returncode == 0
     done = user.snakemake(run, config=("profile=ci", "repetitions=1"))
     assert done.returncode == 0, done.stderr
     found = records(user)

@@ -1,4 +1,4 @@
-"""More repetitions until intervals are narrow enough, as with `make precise`."""
+"""More repetitions until intervals are narrow enough, as with `plimsoll precise`."""
 
 import json
 

@@ -82,10 +82,10 @@ class Running:
                 kept = self.records()
             finally:
                 mends()
-        assert process.returncode == 1 and not TRACEBACK.search(text), text
+        assert process.returncode == 1 and not TRACEBACK.search(text + self.project.log()), text
         with self.started() as process:
             again, _ = process.communicate(timeout=400)
-        assert process.returncode == 0 and not TRACEBACK.search(again), again
+        assert process.returncode == 0 and not TRACEBACK.search(again + self.project.log()), again
         records = self.records()
         assert 2 <= len(kept) < len(records) and kept.items() <= records.items()
         assert len(records) == len(json.loads((self.project.folder / "results/liu2020/plan.json").read_text())["order"])

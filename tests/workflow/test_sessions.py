@@ -16,7 +16,7 @@ def test_another_session_has_a_fresh_engine_and_image_and_both_are_in_the_report
     report = study.project.folder / "results/liu2020/report.html"
     first = study.make("results/liu2020/report.html")
     assert first.returncode == 0, first.stdout
-    assert "All of it is of one session" in report.read_text() and "make session" in report.read_text()
+    assert "All of it is of one session" in report.read_text() and "./plimsoll session" in report.read_text()
     engine = study.host.run("pgrep", "-x", "dockerd")
     before = {path: (study.project.folder / path).read_text() for path in study.project.files(RUNS)}
     image = (study.project.folder / "results/images/hpcc.json").read_text()
@@ -54,9 +54,9 @@ def test_another_session_has_a_fresh_engine_and_image_and_both_are_in_the_report
 
 
 def test_an_engine_with_somebody_s_containers_is_not_started_again(study):
-    study.host.run("docker", "run", "--detach", "--name", "somebody", study.tag, "sleep", "600")
+    study.host.run("docker", "run", "--detach", "--name", "other", study.tag, "sleep", "600")
     engine = study.host.run("pgrep", "-x", "dockerd")
     begun: subprocess.CompletedProcess = study.run("-m", "plimsoll", "new-session", *SETTINGS)
     assert begun.returncode == 0, begun.stdout
-    assert "Docker engine: as it was, because it runs containers (somebody)" in begun.stdout
+    assert "Docker engine: as it was, because it runs containers (other)" in begun.stdout
     assert study.host.run("pgrep", "-x", "dockerd") == engine

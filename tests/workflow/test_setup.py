@@ -23,7 +23,7 @@ def test_what_is_satisfied_is_skipped_without_a_word():
 def as_nobody():
     """Return a function that runs a set-up step as a user without rights, on a machine that lacks what the step provides."""
     if os.geteuid():
-        pytest.skip("only root can become somebody else")
+        pytest.skip("only root can become another user")
     folder = Path(tempfile.mkdtemp(dir="/tmp"))
     folder.chmod(0o755)
     shutil.copytree(PROJECT / "scripts/setup", folder / "scripts/setup")

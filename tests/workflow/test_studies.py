@@ -32,7 +32,8 @@ def whole(request, tmp_path_factory):
 
 def test_each_planned_run_is_measured_once_and_counts(whole):
     assert whole.done.returncode == 0, whole.done.stderr
-    assert "Traceback" not in whole.done.stderr and "Exception" not in whole.done.stderr
+    said = whole.done.stderr + whole.log()
+    assert "Traceback" not in said and "Exception" not in said
     plan = json.loads((whole.results / "plan.json").read_text())
     records = whole.files(f"results/{whole.study}/runs/**/*.json")
     assert records == sorted(f"results/{whole.study}/runs/{path}/{repetition}.json" for path, repetition in plan["order"])

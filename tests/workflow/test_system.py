@@ -27,11 +27,11 @@ def test_runs_before_and_after_an_upgrade_are_kept_apart(fresh):
     done = fresh.snakemake("measurements", config=SETTINGS)
     assert done.returncode == 1
     assert "plimsoll: liu2020 was measured on another system (kernel: 5.0 of last year then, " in done.stderr
-    assert "make new-system" in done.stderr
+    assert "./plimsoll new-system" in done.stderr
     assert {path: (fresh.folder / path).read_text() for path in fresh.files(RUNS)} == {path: before[path] for path in kept}
 
     told = subprocess.run(
-        [sys.executable, "-m", "plimsoll", "new-system"],
+        [sys.executable, "-m", "plimsoll.cli", "new-system"],
         cwd=fresh.folder,
         env=fresh.environment,
         capture_output=True,

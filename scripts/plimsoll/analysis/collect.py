@@ -114,16 +114,16 @@ def _told(path: Path, recorded: Record, study: dict, row: dict) -> tuple[dict, l
 
     Raises Damaged if the record does not hold what records of its design hold, or if it has an impossible value.
     """
-    readings, observed = study.design.readings, []
+    observed = []
     if recorded["status"] == status.VALID and "bits" not in recorded:
-        raise record.Damaged(f"{path} is no complete record: it lacks 'bits'")
+        raise record.Damaged(f"{path} is not a complete record: it lacks 'bits'")
     try:
-        run = {**row, **_run(recorded), **readings.of_run(recorded)}
+        run = {**row, **_run(recorded), **study.design.readings.of_run(recorded)}
         if recorded["status"] in status.COUNTED:
             whole = {"study": study["id"], **row, **{key: recorded[key] for key in RUN}}
-            observed = readings.observations(study, whole, recorded)
+            observed = study.design.readings.observations(study, whole, recorded)
     except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
-        raise record.Damaged(f"{path} is no complete record: it lacks {problem}") from problem
+        raise record.Damaged(f"{path} is not a complete record: it lacks {problem}") from problem
     for one in observed:
         # No metric of any study can be negative.
         if not 0 <= one["value"] < math.inf:
@@ -216,5 +216,5 @@ def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
     except ValueError as error:
         problem = str(error).splitlines()[0]
         raise Damaged(
-            f"{path} is no table ({problem}): delete it, and start the workflow again, which makes it anew."
+            f"{path} is not a table ({problem}). Delete it, and start the workflow again: it makes the table from the records."
         ) from error

@@ -48,7 +48,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     for row in rows:
         if (path := cell_paths.of_row(row, plan["factors"])) not in by_cell:
             raise Damaged(
-                f"The table of runs has a run of {path[:LONGEST]}, which the plan has not: delete it, and it is made anew."
+                f"The table of runs has a run of {path[:LONGEST]}, which is not in the plan. Delete it: it is made again."
             )
         by_cell[path].append(row)
     refuse_given_up(plan)
@@ -59,7 +59,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     have = "has" if len(without) == 1 else "have"
     raise PlimsollError(
         f"{len(without)} of {len(by_cell)} cells of {plan['study']} {have} no run that counts: {named}. "
-        f"results/{plan['study']}/report.html lists these runs with their reasons, and docs/statuses.md says which are tried "
-        f"again when the workflow starts the next time. After {plan['limits']['starts']} starts nothing is: raise `starts` in "
-        f"config/profiles/{plan['profile']}.yaml if you have mended the cause."
+        f"results/{plan['study']}/report.html lists these runs with their reasons. docs/statuses.md says which are tried again "
+        f"when the workflow starts the next time. After {plan['limits']['starts']} starts none is tried again: if the cause is "
+        f"repaired, raise `starts` in config/profiles/{plan['profile']}.yaml."
     )

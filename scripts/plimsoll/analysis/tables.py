@@ -13,7 +13,7 @@ from plimsoll.measuring import planned
 
 # Descriptions that a table may be made from, with the type of their content.
 KINDS = {"image": Image, "host": Host, "environments": dict[str, dict]}
-ANEW = "delete it, and start the workflow again, which makes it anew"
+AGAIN = "delete it, and start the workflow again, which makes it again"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Asked:
 
     def read(self, name: str) -> dict:
         """Return one of the descriptions: `image`, `host` or `environments`."""
-        return documents.read(getattr(self, name), KINDS[name], ANEW)
+        return documents.read(getattr(self, name), KINDS[name], AGAIN)
 
     def observations(self):
         """Return what was observed in the runs that the table is made from, as a DataFrame."""

@@ -62,7 +62,7 @@ HOMES = {
 # Only the publisher of the measurements can license them.
 LICENCE = (
     "What comes with Plimsoll (configuration, recipes, workflow) is under Apache-2.0. "
-    "Whoever publishes the measurements says how they may be used."
+    "The publisher of the measurements says how they may be used."
 )
 
 

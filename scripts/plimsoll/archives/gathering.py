@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.analysis import cell_paths, complete
 from plimsoll.archives.layout import ABOUT, GIVEN, MADE, OF_CONFIG, OF_EARLIER, OF_PROJECT, OF_RESULTS, OF_STUDY
 from plimsoll.archives.writing import Source
@@ -46,14 +46,14 @@ def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
     there = {name: study for name, study in studies.items() if record.any_below(results / name)}
     if not there:
         raise PlimsollError(
-            f"Nothing was measured of {', '.join(studies)} yet: make reproduce STUDIES={next(iter(studies))} does."
+            f"Nothing was measured of {', '.join(studies)} yet: {spelling.command('reproduce', *studies)} does."
         )
     for name, study in there.items():
         for needed in (results / name / "plan.json", results / "host.json", results / f"images/{study['image']}.json"):
             if not needed.is_file():
                 raise PlimsollError(
-                    f"{needed} is not there, without which nothing can be made of the records of {name}: let make reproduce "
-                    f"STUDIES={name} come to its end first."
+                    f"{needed} is not there, and nothing can be made from the records of {name} without it. Let "
+                    f"{spelling.command('reproduce', name)} finish first."
                 )
     return [
         Measured(f"results/{one.folder.relative_to(results).as_posix()}", study, one.folder, one.folder == results / name)
@@ -76,7 +76,9 @@ def plan_of(session: Measured) -> Plan:
             rows = complete.rows_of(runs)
             made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in rows}
         except (KeyError, TypeError, ValueError) as problem:
-            raise Damaged(f"{runs} is damaged: delete it, and start the workflow again, which makes it anew.") from problem
+            raise Damaged(
+                f"{runs} is damaged. Delete it, and start the workflow again: it makes it again from the records."
+            ) from problem
         if made != set(plan["order"]):
             raise another_plan(folder, f"{runs} has other runs than {folder}/plan.json")
     return plan
@@ -85,8 +87,8 @@ def plan_of(session: Measured) -> Plan:
 def another_plan(folder: Path, what: str) -> PlimsollError:
     """Return the error for a study whose plan was made again after its records or its tables."""
     return PlimsollError(
-        f"{what}: let make reproduce STUDIES={folder.name} come to its end with the settings that it was measured with, and "
-        "archive then."
+        f"{what}: let {spelling.command('reproduce', folder.name)} finish with the settings that it was measured with. "
+        "Then archive it."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import documents
+from plimsoll import documents, spelling
 from plimsoll.archives import code, crate, gathering, pictures, records, writing
 from plimsoll.archives.formats import FORMAT
 from plimsoll.archives.gathering import Measured, Member
@@ -111,8 +111,8 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
         start = start_page.render(gathered, newest.__getitem__)
     except verdict_page.UNFIT as problem:
         raise PlimsollError(
-            f"The verdicts in {results} are of another version of Plimsoll, or damaged ({problem!r}): make reproduce "
-            f"STUDIES={','.join(newest)} makes them anew."
+            f"The verdicts in {results} are of another version of Plimsoll, or damaged ({problem!r}): "
+            f"{spelling.command('reproduce', *newest)} makes them again."
         ) from problem
     made = {"results/index.html": start, "results/claims.html": page, "results/claims.csv": table.to_csv(index=False)}
     return {name: Member(text.encode(), MADE) for name, text in made.items()}
@@ -138,7 +138,7 @@ def _described(
         image = planned.image(results / f"images/{one.study['image']}.json")
         ran[one.name] = crate.OfSession(one.study, packed[one.name].plan, image, packed[one.name].ran)
     named = {name: about for name, about in said.items() if not name.startswith(tuple(folders))}
-    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.ANEW))
+    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.AGAIN))
 
 
 def _manifest(

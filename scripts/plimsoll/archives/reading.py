@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from plimsoll import documents
+from plimsoll import documents, spelling
 from plimsoll.archives import formats, pictures, records, rounding
 from plimsoll.archives.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, Refused, inside, records_of
 from plimsoll.config import yaml_files
@@ -67,7 +67,9 @@ def opened(source: Path) -> Iterator[Archive]:
         # In a damaged archive the place of a member may lie before the file's beginning, which gives EINVAL.
         if isinstance(problem, OSError) and problem.errno != errno.EINVAL:
             raise
-        raise PlimsollError(f"{source} is damaged, or no archive: copy it again, or make it again (make archive).") from problem
+        raise PlimsollError(
+            f"{source} is damaged, or no archive: copy it again, or make it again ({spelling.command('archive')})."
+        ) from problem
 
 
 def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
@@ -76,7 +78,7 @@ def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
     Raise Refused if the manifest is missing or of another form.
     """
     if MANIFEST not in file.namelist():
-        raise Refused(f"it has no {MANIFEST}, so that it is none of those that `make archive` makes")
+        raise Refused(f"it has no {MANIFEST}, so `{spelling.command('archive')}` has not made it")
     if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
         raise Refused(f"its {MANIFEST} is too long")
     text = file.read(MANIFEST)
@@ -220,7 +222,7 @@ def _planned(path: Path, study: str) -> list[tuple[str, int]]:
     try:
         plan = documents.of(path, Plan)
     except documents.Misfit as problem:
-        raise Refused(f"its plan of {study} is none: {problem}") from problem
+        raise Refused(f"its plan of {study} is not a plan: {problem}") from problem
     runs = [(cell, repetition) for cell, repetition in plan["order"]]
     if plan["study"] != study or {cell for cell, _ in runs} - plan["cells"].keys():
         raise Refused(f"its plan of {study} is of another study, or names cells that it has not")

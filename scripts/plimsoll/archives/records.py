@@ -88,7 +88,7 @@ def unpacked(lines: Iterable[bytes], most: int) -> Iterator[tuple[str, bytes]]:
         try:
             name, content = _read(json.loads(line), large)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-            raise Refused(f"line {number} of its records is none") from problem
+            raise Refused(f"line {number} of its records is not a record") from problem
         most -= len(content)
         if most < 0:
             raise Refused("its records are larger than it says")

@@ -115,7 +115,7 @@ def _put(written: Path, target: Path) -> bool:
     if target.exists():
         if filecmp.cmp(written, target, shallow=False):
             return False
-        raise PlimsollError(f"{target} is there, and holds something else: move it away, or name another file with FILE=...")
+        raise PlimsollError(f"{target} is there, and holds something else: move it away, or name another file with --file")
     written.rename(target)
     folder = os.open(target.parent, os.O_RDONLY)
     try:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll import spelling
 from plimsoll.archives import opening
 from plimsoll.checking import study
 from plimsoll.checking.study import ALIKE, CONDITIONS, REVERSED, Checked
@@ -30,7 +31,9 @@ def check(results: Path, reference: Path, names: Sequence[str]) -> tuple[dict[st
     """
     there = _reference(reference)
     if unknown := [name for name in names if name not in there]:
-        raise PlimsollError(f"{reference} has no study {first_of(unknown)}: it has {', '.join(there)}.")
+        raise PlimsollError(
+            f"{reference} has no study {unknown[0]}{spelling.hint(unknown[0], there)}: it has {', '.join(there)}."
+        )
     here = _measured(opening.folder_of(results))
     chosen = [name for name in names or there if name in here and here[name].verdicts_together]
     checked = {name: study.check(there[name], here[name]) for name in chosen}

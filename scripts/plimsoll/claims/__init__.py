@@ -4,7 +4,3 @@
 observations. `quantities` and `compare` make the comparisons, and `verdicts` judges them (pure functions). `evaluate`
 runs these steps, and `findings` holds the results.
 """
-
-# Version of claims.json, comparisons.csv and answer.csv. It is a parameter of the rule that makes them. Raise it when
-# the content of these files changes: files of an older version are then made again.
-FORMAT = 8

@@ -14,12 +14,12 @@ DIFFERS, ALIKE, SOME, OPEN, ONE, NOWHERE = (
     "asked on none",
 )
 STANDINGS = {
-    DIFFERS: "at least two hosts settle it, and not alike: reproduced on one, say, and contradicted on another",
-    ALIKE: "all hosts on which it can be asked settle it, and all alike",
-    SOME: "the hosts that settle it do so alike, and on others it is inconclusive",
-    OPEN: "it is inconclusive on all hosts on which it can be asked",
-    ONE: "only one of the hosts can be asked",
-    NOWHERE: "none of the hosts can be asked",
+    DIFFERS: "at least two hosts decide it, and differ: reproduced on one, say, and contradicted on another",
+    ALIKE: "all hosts on which it can be tested decide it, and agree",
+    SOME: "the hosts that decide it agree, and on others it is inconclusive",
+    OPEN: "it is inconclusive on all hosts on which it can be tested",
+    ONE: "it can be tested on only one of the hosts",
+    NOWHERE: "it can be tested on none of the hosts",
 }
 
 

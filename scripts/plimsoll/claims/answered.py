@@ -65,5 +65,5 @@ def _of_sentence(each: Sequence[str]) -> str:
 def _told(number: str, answer: dict) -> str:
     what = "This" if number == WHOLE else f"Part {number}"
     if not answer["comparisons"]:
-        return f"{what} is asked of the cells of {answer['study']}: make reproduce STUDIES={answer['study']} measures them."
+        return f"{what} needs the cells of {answer['study']}: make reproduce STUDIES={answer['study']} measures them."
     return f"{what} is answered by the cells of {answer['study']} ({answer['id']}): {answer['verdict']}."

@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import deepcopy
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 
@@ -160,17 +159,11 @@ def check_against(study: dict, claims: list[dict], source: Callable[[dict], str]
             if unknown := sorted(set(values) - set(known)):
                 said = ", ".join(map(shown, unknown))
                 raise PlimsollError(
-                    f"{where}: {key}: {said} is not a level of the study{_nearest(unknown[0], known)} "
+                    f"{where}: {key}: {said} is not a level of the study{spelling.hint(unknown[0], known)} "
                     f"({', '.join(sorted(known))})."
                 )
 
         study.design.check.claim(study, claim, refer)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is nearest to a mistyped one, in brackets; empty if none is like it."""
-    near = get_close_matches(name, list(known), 1)
-    return f" (is it {near[0]}?)" if near else ""
 
 
 def _check_factors(source: str, study: dict, claim: dict) -> None:
@@ -186,7 +179,7 @@ def _check_factors(source: str, study: dict, claim: dict) -> None:
     for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in listed(claim, "relative_to")), *along]:
         if unknown := [factor for factor in named if factor not in known]:
             raise PlimsollError(
-                f"{source}: {key}: {shown(unknown[0])} is no factor of the study{_nearest(unknown[0], known)} "
+                f"{source}: {key}: {shown(unknown[0])} is no factor of the study{spelling.hint(unknown[0], known)} "
                 f"({', '.join(known)})."
             )
 
@@ -201,5 +194,5 @@ def _check_metrics(source: str, claim: dict, metrics: list[str], also: dict[str,
         if name not in known:
             raise PlimsollError(
                 f"{source}: {key}: {shown(name)} is neither a metric of the study nor one of the file's words"
-                f"{_nearest(name, known)}."
+                f"{spelling.hint(name, known)}."
             )

@@ -1,4 +1,4 @@
-"""What would decide an inconclusive claim by `make precise`: repetitions, runs and seconds, or why it cannot be decided."""
+"""What would decide an inconclusive claim by `plimsoll precise`: repetitions, runs and seconds, or why it cannot be decided."""
 
 import math
 
@@ -10,7 +10,7 @@ from plimsoll.planning.availability import TOO_SHORT
 
 NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
 TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
-NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is none"
+NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is another kind of comparison"
 # Smallest width to ask for: a narrower interval takes an impractical number of repetitions.
 NARROWEST = 0.01
 # Columns of a comparison that name cells: its sides, and what their losses are relative to.
@@ -20,7 +20,7 @@ CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
 def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
     """Return what would decide a claim; None if it is decided, or if nothing was compared. `rows` are its comparisons.
 
-    `undecidable` is the reason why the repetitions that `make precise` makes would not decide the claim. If it is
+    `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. If it is
     empty, there are also `repetitions` (of each cell), `cells` (their number), additional `runs` of these and their
     `seconds`. `all_seconds` is the time if every cell of the study were repeated as often. `width` and `profile` are
     arguments of the command.
@@ -32,7 +32,7 @@ def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
         return {"undecidable": reason}
     wanted = int(result["needed"])
     if wanted <= result["n_most"]:
-        # The estimate is as uncertain as the spread, so the next round of `make precise` can still decide the claim.
+        # The estimate is as uncertain as the spread, so the next round of `plimsoll precise` can still decide the claim.
         wanted = min(precision.MAXIMUM, precision.GROWTH * int(result["n_most"]))
     paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
     runs, seconds = _cost(paths, wanted, measured)

@@ -29,7 +29,7 @@ NESTED = (
 EMPTY = {"substitutes": [], "arrangements": {}, "asked": {}, "stands_out": [], "sessions": [], "parts": []}
 # A difference in percentage points is not relative, so it is not compared with measured effects.
 OF_RATES = "a - b (difference of rates)"
-NOT_TOGETHER = "its parts cannot be asked in one arrangement of what the paper leaves open"
+NOT_TOGETHER = "its parts cannot be tested in one arrangement of what the paper leaves open"
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
 
 

@@ -5,11 +5,18 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.cli import names, options, place
+
 
 def check(
     studies: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[STUDY]...", help="Studies. Without one: all measured here.", show_default=False),
+        typer.Argument(
+            metavar="[STUDY]...",
+            help="Studies. Without one: all measured here.",
+            show_default=False,
+            autocompletion=names.studies,
+        ),
     ] = None,
     reference: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Folder or archive to check against. Without it: results/reference.")
@@ -17,7 +24,7 @@ def check(
     results: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Own results: a folder or an archive. Without it: results.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")] = False,
+    json: options.AsJson = False,
 ) -> int:
     """Check your results against the reference measurements: which claims are decided alike, and which are reversed.
 
@@ -32,6 +39,7 @@ def check(
     from plimsoll import paths
     from plimsoll.checking import artifact, shown
 
-    checked, ended = artifact.check(results or paths.PROJECT / "results", reference or paths.REFERENCES, studies or [])
-    print(shown.as_json(checked, ended)) if as_json else shown.text(checked, ended)
+    results, reference = place.enter(None, results or Path("results"), reference or paths.REFERENCES)
+    checked, ended = artifact.check(results, reference, options.split(studies))
+    print(shown.as_json(checked, ended)) if json else shown.text(checked, ended)
     return ended.status

@@ -1,9 +1,10 @@
 """`plimsoll doctor`: look at this machine before measuring, and make it quiet."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from plimsoll.cli import options
 
 
 def doctor(
@@ -14,8 +15,8 @@ def doctor(
         bool, typer.Option("--quiet-machine", help="Set governor, turbo, NUMA balancing and swap for measuring. Needs root.")
     ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take back what --quiet-machine has changed.")] = False,
-    directory: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Look at the results kept in this folder.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")] = False,
+    directory: options.Directory = None,
+    json: options.AsJson = False,
 ) -> int:
     """Look at this machine before measuring: what each finding means for verdicts, and what to type.
 
@@ -31,9 +32,7 @@ def doctor(
     from plimsoll import paths
     from plimsoll.doctor import examination, quieting, seen
     from plimsoll.errors import PlimsollError
-    from plimsoll.measuring import lock
 
-    lock.undo_left()
     if undo and (quiet_machine or command):
         raise PlimsollError("--undo takes no command, and does not go with --quiet-machine. Nothing was changed.")
     if command and not quiet_machine:
@@ -42,4 +41,4 @@ def doctor(
         return quieting.undo()
     if quiet_machine:
         return quieting.during(command) if command else quieting.keep_quiet()
-    return examination.show(seen.look([], directory or paths.PROJECT), as_json)
+    return examination.show(seen.look([], directory or paths.PROJECT), json)

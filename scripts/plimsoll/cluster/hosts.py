@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.cluster import marker
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
@@ -130,7 +130,9 @@ def read(config: Mapping) -> Hosts:
         raise PlimsollError("hosts: nodes of Slurm and hosts that ssh reaches take two calls: name those of one kind in each.")
     images = given["images"] or IMAGES
     if given["images"] and not Path(images).is_file():
-        raise PlimsollError(f"images: there is no file {images}: `make image` writes one where Docker or Podman is.")
+        raise PlimsollError(
+            f"images: there is no file {images}: {spelling.command('image')} writes one where Docker or Podman is."
+        )
     return Hosts(named, images, tuple(given["targets"]), given["hours"], given["compare"])
 
 

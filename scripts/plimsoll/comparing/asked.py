@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll import spelling
 from plimsoll.analysis.two_sets import USUAL, Terms
 from plimsoll.comparing.sets import RESULTS, ResultSet
 from plimsoll.errors import PlimsollError
@@ -49,7 +50,8 @@ def paths(a: str, b: str) -> tuple[Path, Path]:
     """Return the paths of both sets. Raise PlimsollError if one is not named."""
     if not a or not b:
         raise PlimsollError(
-            "Two sets of results are compared: name both, as in make compare A=results/reference/liu2020 B=results/liu2020."
+            "Two sets of results are compared: name both, as in "
+            f"{spelling.command('compare', 'results/reference/liu2020', 'results/liu2020')}."
         )
     return Path(a), Path(b)
 

@@ -26,7 +26,7 @@ PLACES = ("runtime", "server")
 ELSEWHERE = "were measured with other sizes or in other places"
 # Stands for the build of a program or library that no run of a set has mapped into memory.
 ABSENT = "absent"
-ALL_THE_SAME = "FORCE=1 (--force) compares all the same"
+ALL_THE_SAME = "--force compares all the same"
 # The ending of a library's name, before its version.
 LIBRARY = ".so"
 
@@ -178,15 +178,15 @@ def refusal(reasons: Mapping[str, str], found: Bits, shared: int, profiles: Prof
         unknown = "which versions these are is not known, as results/images/ of A or B is not there"
         return f"A and B ran other builds of a benchmark: {_told(found.programs)}; {unknown}; {ALL_THE_SAME}."
     if strict and found.other:
-        return f"A and B ran other bits (STRICT=1): {_told(found.other)}; {ALL_THE_SAME}."
+        return f"A and B ran other bits (--strict): {_told(found.other)}; {ALL_THE_SAME}."
     if strict and found.silent:
         records = f"there are no records of {SEVERAL.join(found.silent)}"
-        return f"Whether A and B ran the same bits is not known (STRICT=1): {records}; {ALL_THE_SAME}."
+        return f"Whether A and B ran the same bits is not known (--strict): {records}; {ALL_THE_SAME}."
     # Sizes that follow from caches and memory differ between machines. With the same profile they are no reason to
     # refuse.
     if (other := _other(reasons)) and not (other_machine and profiles.a == profiles.b):
         return (
-            f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{_made(profiles)}: {first_of(other)}; FORCE=1 (--force) "
+            f"{len(other)} of {shared + len(other)} cells {ELSEWHERE}{_made(profiles)}: {first_of(other)}; --force "
             "compares the others."
         )
     return ""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from plimsoll import interchange
+from plimsoll import interchange, spelling
 from plimsoll.analysis import collect
 from plimsoll.claims import findings
 from plimsoll.config.studies import Study
@@ -40,7 +40,7 @@ def opened(path: Path) -> Path:
         return path
     raise PlimsollError(
         f"{path}: there is no such folder or archive. A and B are folders with {OBSERVATIONS} in them, or one level below, or "
-        "files that `make archive` has written."
+        f"files that `{spelling.command('archive')}` has written."
     )
 
 
@@ -135,7 +135,7 @@ class ResultSet:
     def verdicts_together(self) -> dict[str, dict]:
         """Return the results from all sessions together, by the claims' names, as pages show them.
 
-        Of an older set they are those of the newest session.
+        An older set has only the results of its newest session.
         """
         return _verdicts(self.folders[-1], self.study, (TOGETHER, *CLAIMS))
 
@@ -159,8 +159,8 @@ def read(path: Path, instead: Callable[[Path], Path] = lambda folder: folder) ->
     if (folder / RESULTS).is_dir():
         return read(folder / RESULTS, instead)
     raise PlimsollError(
-        f"{path} holds no results: neither it nor a folder in it has {OBSERVATIONS}, which `snakemake --cores 1 "
-        f"results/<study>/{OBSERVATIONS}` makes of what was measured."
+        f"{path} holds no results: neither it nor a folder in it has {OBSERVATIONS}. `snakemake --cores 1 "
+        f"results/<study>/{OBSERVATIONS}` makes it from the records."
     )
 
 
@@ -192,7 +192,9 @@ def _study_of(folder: Path) -> str:
     try:
         names = pd.read_csv(path, usecols=["study"])["study"].dropna().unique()
     except (ValueError, pd.errors.ParserError) as problem:
-        raise PlimsollError(f"{path} is no table of observations ({problem}): collect it anew.") from problem
+        raise PlimsollError(
+            f"{path} is not a table of observations ({problem}). Delete it, and make it again from the records."
+        ) from problem
     if len(names) > 1:
         raise PlimsollError(f"{path} has observations of several studies ({', '.join(names)}): each has a folder of its own.")
     # Without a run that counts the table has no rows. The folder's name then tells the study.
@@ -256,7 +258,7 @@ def _verdicts(folder: Path, study: str, files: Sequence[str] = CLAIMS) -> dict[s
         results = json.loads(path.read_text()) if path.suffix == ".json" else findings.of_table(path)
         return {one["id"]: one for one in results if {"id", "study", "verdict"} <= one.keys() and one["study"] == study}
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise PlimsollError(f"{path} holds no verdicts ({problem}): make it anew, or move it away.") from problem
+        raise PlimsollError(f"{path} holds no verdicts ({problem}). Make it again, or move it away.") from problem
 
 
 def _comparisons(folder: Path) -> pd.DataFrame:
@@ -270,5 +272,5 @@ def _comparisons(folder: Path) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, keep_default_na=False, na_values=[""])
     except ValueError as problem:
-        raise PlimsollError(f"{path} holds no comparisons ({problem}): make it anew, or move it away.") from problem
+        raise PlimsollError(f"{path} holds no comparisons ({problem}). Make it again, or move it away.") from problem
     return table if set(OF_COMPARISON) <= set(table) else none

@@ -31,7 +31,7 @@ TABLES = 2
 EVERY = "all"
 NO_CLAIMS = (
     "They are of two machines, so that claims are compared and not cells, and they have no verdicts on the same claims; "
-    "FORCE=1 (--force) compares cells."
+    "--force compares cells."
 )
 
 
@@ -208,7 +208,7 @@ def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = 
     also = f", and B lacks {' and '.join(lacking)}" if lacking else ""
     words = f"{'; '.join(one.good for one in told)}{also}"
     if strict and (lacking or any(one.is_open for one in told)):
-        return Ended(SOMETHING_WORSE, f"{words} (STRICT=1)")
+        return Ended(SOMETHING_WORSE, f"{words} (--strict)")
     return Ended(NOTHING_WORSE, words)
 
 

@@ -16,7 +16,7 @@ FILE = paths.CONFIG / "config.yaml"
 # What is true of one machine or user alone. It is not part of the project.
 LOCAL = paths.CONFIG / "local.yaml"
 SCHEMA = "config"
-LOCAL_BEGINS = "# What is different on this machine. It goes over config.yaml; whoever deletes it takes all of it back.\n"
+LOCAL_BEGINS = "# Settings of this machine, in place of those of config.yaml. Delete the file to take them back.\n"
 
 
 def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:

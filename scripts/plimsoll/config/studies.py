@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from plimsoll import paths, registry
+from plimsoll import paths, registry, spelling
 from plimsoll.config import answers, yaml_files
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError, shown
@@ -30,15 +30,17 @@ def selected(wanted: str | list[str]) -> list[str]:
         return known
     for name in wanted:
         if name not in known:
-            raise PlimsollError(f"There is no study {shown(name)}: config/studies/ has {', '.join(known)} (or say all).")
+            near = spelling.hint(name, known)
+            raise PlimsollError(f"There is no study {shown(name)}{near}: config/studies/ has {', '.join(known)} (or say all).")
     brought = ([name, *(other for other in known if other.startswith(f"{name}-"))] for name in wanted)
     return list(dict.fromkeys(name for names in brought for name in names))
 
 
 def profile(name: str) -> dict:
     """Return the profile of that name. Raise PlimsollError if no profile has it."""
-    if name not in names(PROFILES):
-        raise PlimsollError(f"There is no profile {shown(name)}: config/profiles/ has {', '.join(names(PROFILES))}.")
+    if name not in (known := names(PROFILES)):
+        near = spelling.hint(name, known)
+        raise PlimsollError(f"There is no profile {shown(name)}{near}: config/profiles/ has {', '.join(known)}.")
     return yaml_files.load(PROFILES / f"{name}.yaml", "profile")
 
 

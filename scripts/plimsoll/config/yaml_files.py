@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.errors import PlimsollError, shown
 
 SCHEMAS = paths.PROJECT / "config/schemas"
@@ -227,7 +227,8 @@ def _unknown(error) -> list[str]:
 def _sentence(error) -> str:
     if error.validator == "additionalProperties":
         known = ", ".join(sorted(error.schema.get("properties", {})))
-        return f"unknown key {', '.join(map(repr, _unknown(error)))}; known keys are {known}"
+        unknown = [f"{key!r}{spelling.hint(key, error.schema.get('properties', {}))}" for key in _unknown(error)]
+        return f"unknown key {', '.join(unknown)}; known keys are {known}"
     if error.validator == "type":
         wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         return f"{error.instance!r} is not {' or '.join(TYPES[name] for name in wanted)}"

@@ -1,4 +1,4 @@
-"""Findings about others on this machine: programs at work, containers, and other measurements."""
+"""Findings about others on this machine: running programs, containers, and other measurements."""
 
 from collections import Counter
 from collections.abc import Iterator

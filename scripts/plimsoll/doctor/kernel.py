@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from plimsoll import spelling
 from plimsoll.doctor.finding import FINE, NOTE, WARNS, Finding
 from plimsoll.doctor.seen import Seen
 from plimsoll.host import quieted
@@ -61,12 +62,14 @@ def counters(seen: Seen) -> Finding:
     events = seen.host["events"]
     if not events:
         means = "Claims about cache misses, remote memory and context switches are not testable here."
-        return Finding("perf", "not installed", NOTE, means, "make setup (installs it where the distribution has it)")
+        return Finding(
+            "perf", "not installed", NOTE, means, f"{spelling.command('setup')} (installs it where the distribution has it)"
+        )
     missing = [name.replace("_", " ") for name, event in events.items() if event is None]
     if not missing:
         return Finding("perf", "all counters", FINE, "Claims about counters can be tested.")
     paranoid = seen.host["perf_event_paranoid"]
-    # Root may count whatever the processor, or the hypervisor, lets anybody count.
+    # Root may count all that the processor, or the hypervisor, can count.
     remedy = "" if seen.host["root"] else "sudo sysctl kernel.perf_event_paranoid=-1"
     means = "Claims about these counters are not testable here."
     return Finding("perf", f"no {', '.join(missing)} (perf_event_paranoid {paranoid})", NOTE, means, remedy)

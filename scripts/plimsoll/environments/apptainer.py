@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.environments import mounts
 from plimsoll.environments.base import (
     HOST,
@@ -172,7 +172,9 @@ class Apptainer(Environment):
         try:
             output([executable(), "--version"], 10)
         except Unavailable as problem:
-            raise Outage(f"Apptainer does not answer ({problem})", "install it again (make setup does)") from problem
+            raise Outage(
+                f"Apptainer does not answer ({problem})", f"install it again ({spelling.command('setup')} does)"
+            ) from problem
 
 
 class Singularity(Apptainer):

@@ -345,7 +345,7 @@ def name_of(tag: str) -> str:
 def gone(image: Image, what: str) -> ImageGone:
     """Return the ImageGone of an image that has changed since it was built, or lacks one of its forms. `what` says
     how."""
-    remedy = f"delete results/images/{name_of(image['tag'])}.json, so that the image is built anew"
+    remedy = f"delete results/images/{name_of(image['tag'])}.json, so that the image is built again"
     how = "has changed" if what.endswith(CHANGED) else "was removed"
     return ImageGone(f"the image {image['tag']} {how} ({what})", remedy)
 

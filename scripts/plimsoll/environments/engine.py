@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from plimsoll import spelling
 from plimsoll.environments import mounts
 from plimsoll.environments.base import (
     HOST,
@@ -64,7 +65,7 @@ class Engine(Environment):
     # Whether a container may have no cgroup that counts it. Otherwise a container without a cgroup does not run on
     # this host.
     uncountable = False
-    remedy, called = "install it again (make setup does)", ""
+    remedy, called = f"install it again ({spelling.command('setup')} does)", ""
     command: tuple[str, ...]
     network: Network
     options: tuple[str, ...] = ()
@@ -176,7 +177,7 @@ class Engine(Environment):
             if number != "0" and group is None and not self.uncountable:
                 raise Unavailable(
                     f"no cgroup of this host is that of its container {identity[:12]}: its engine runs on another machine, or "
-                    "in a virtual one, or makes no cgroups. The processor time of its runs could not be told from others'"
+                    "in a virtual one, or makes no cgroups. The processor time of its runs could not be told apart from others'"
                 )
         return [[group] if group else [] for group in found]
 
@@ -244,7 +245,7 @@ class Engine(Environment):
         try:
             output([*self.command, *words], START_SECONDS)
         except Unavailable as problem:
-            raise Outage(f"{self.called or self.label} starts no container ({problem})", "mend what it says") from problem
+            raise Outage(f"{self.called or self.label} starts no container ({problem})", "repair what it names") from problem
 
     def revive(self) -> None:
         self.network.set_up(HOST)
@@ -258,7 +259,7 @@ class Engine(Environment):
             self.refuse_silent()
             raise Outage(f"a container is gone from under its run ({problem})", "look who removed it") from problem
         if running != ["true"] * len(names):
-            raise Outage("a container ended under its run", "look who stopped it, or whether the engine was started anew")
+            raise Outage("a container ended under its run", "look who stopped it, or whether the engine was restarted")
 
     def refuse_silent(self) -> None:
         """Raise Outage if the engine does not answer."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import environments
+from plimsoll import environments, spelling
 from plimsoll.environments.base import LABEL, Environment, Node, Spec, gone, output
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.interchange import Image
@@ -97,8 +97,8 @@ def _question(lacking: dict[str, str]) -> str:
         by_reason.setdefault(reason, []).append(name)
     why = "; ".join(f"{' and '.join(names)} ({reason})" for reason, names in by_reason.items())
     return (
-        f"Required runtimes do not work here: {why}. Mend that (make setup installs what it can), or go on without: "
-        f"make without RUNTIMES='{' '.join(lacking)}'."
+        f"Required runtimes do not work here: {why}. Repair that ({spelling.command('setup')} installs what it can), or "
+        f"go on without: {spelling.command('drop', *lacking)}."
     )
 
 

@@ -13,6 +13,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from plimsoll import spelling
 from plimsoll.environments.base import HOST, LABEL, Afterwards, Environment, Node, Spec, needs_root, output
 from plimsoll.environments.docker import Docker
 from plimsoll.errors import Outage, Unavailable
@@ -128,7 +129,9 @@ class VirtualMachine(Environment):
         try:
             kernel.image()
         except Unavailable as problem:
-            raise Outage(f"virtual machines cannot boot ({problem})", "fetch it (make setup does)") from problem
+            raise Outage(
+                f"virtual machines cannot boot ({problem})", f"fetch it ({spelling.command('setup')} does)"
+            ) from problem
         self.engine.refuse_silent()
 
     def revive(self) -> None:

@@ -12,7 +12,7 @@ from plimsoll.figures.data import FigureData
 
 # The reason why a figure is empty although nothing forbids it. For example, it compares two settings and only one was
 # measured.
-NOTHING_OF_IT = "of what it compares nothing was planned and measured on this machine"
+NOTHING_OF_IT = "nothing that it compares was planned and measured on this machine"
 
 
 class Chart(ABC):

@@ -1,10 +1,12 @@
 """Make a figure from a study's records: gather its data, and run its notebook on them."""
 
+import importlib
 import os
 import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -14,11 +16,13 @@ from plimsoll.errors import PlimsollError
 from plimsoll.figures.data import FigureData
 from plimsoll.host import private
 from plimsoll.interchange import Plan
-from plimsoll.measuring import status
+from plimsoll.measuring import progress, status
 from plimsoll.planning import availability
 
 # Keys of a figure that its chart receives.
 OPTIONS = ("bars", "steps")
+# Modules that a notebook needs.
+NEEDED = ("papermill", "seaborn", "plimsoll.figures.in_process", "plimsoll.figures.notebook")
 # The beginning of Python's message about an error of the operating system.
 REFUSED = re.compile(r"\[Errno (?P<number>[0-9]+)\] ")
 
@@ -43,7 +47,7 @@ def nothing_counts(data: FigureData, runs: pd.DataFrame) -> str | None:
     if runs.empty or data.observations["metric"].isin(data.metrics).any():
         return None
     if len(data.observations):
-        return "its runs have no value of what it shows"
+        return "its runs have no value of its metrics"
     none = f"none of its {len(runs)} run{'s' if len(runs) > 1 else ''} counts"
     tried = runs[~runs["status"].isin((status.DAMAGED, status.STALE))]
     if tried.empty:
@@ -91,6 +95,38 @@ def title(study: dict, name: str) -> str:
     return figure.get("title") or ", ".join(study["metrics"][metric]["label"] for metric in figure["metrics"])
 
 
+class Drawing(NamedTuple):
+    """A study whose figures are drawn from the records below `results`; `judged` is the list of all its runs, or None."""
+
+    study: Study
+    plan: Plan
+    results: Path
+    judged: Path | None
+
+    def gathered(self, name: str) -> FigureData:
+        """Return a figure's data."""
+        return gather(self.study, self.plan, name, self.results, self.judged)
+
+    def into(self, name: str, notebook: Path, folder: Path) -> None:
+        """Draw a figure into a folder that looks like the folder of the study's results."""
+        output, executed = folder / "figures" / name, folder / "notebooks" / f"{name}.ipynb"
+        run(self.gathered(name), notebook, folder, output, executed)
+
+    def is_measured(self, name: str) -> bool:
+        """Return whether this start of the workflow has no run of a figure left to measure."""
+        waiting = progress.waiting(self.results / "progress")
+        wanted = availability.figure_runs(self.plan, self.study, name) if waiting else []
+        return waiting.isdisjoint(f"{cell}/{repetition}" for cell, repetition in wanted)
+
+
+def prepare() -> None:
+    """Import what drawing needs, which takes longer than to draw most figures."""
+    # Without this, Matplotlib asks for a display.
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    for name in NEEDED:
+        importlib.import_module(name)
+
+
 def run(data: FigureData, notebook: Path, results: Path, output: Path, executed: Path) -> None:
     """Write a figure's data, and run its notebook on them.
 
@@ -103,8 +139,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     # Imported here, because the code that draws in a notebook imports this file and does not need it.
     from plimsoll.measuring import means
 
-    # Without this, Matplotlib asks for a display.
-    os.environ.setdefault("MPLBACKEND", "Agg")
+    prepare()
     import papermill
 
     from plimsoll.figures import in_process

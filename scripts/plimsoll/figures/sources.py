@@ -1,4 +1,4 @@
-"""Read what a chart is made of from its source: its notebook, and the files that it draws with.
+"""Read from a chart's source which notebook shows it, and what it needs of a figure.
 
 The workflow needs this at every start, and importing the code that draws takes seconds. So nothing is imported here.
 """
@@ -12,10 +12,7 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
 
-PACKAGE = paths.PROJECT / "scripts"
 NOTEBOOKS = paths.PROJECT / "notebooks"
-# Folders of the package whose files decide how a figure looks.
-DRAWING = ("figures", "charts")
 
 
 @dataclass(frozen=True)
@@ -28,18 +25,13 @@ class Source:
     option: str
     file: Path
 
-    @property
-    def files(self) -> list[Path]:
-        """Return the chart's file, and the files of figures/ and charts/ that it draws with."""
-        return sorted(_closure(self.file))
-
 
 @cache
 def charts(folder: Path) -> dict[str, Source]:
     """Return every chart of a design's `charts` folder, by name."""
     known = {}
     for file in sorted(folder.glob("*.py")):
-        for node in ast.walk(_tree(file)):
+        for node in ast.walk(ast.parse(file.read_text())):
             values = _strings(node) if isinstance(node, ast.ClassDef) else {}
             if {"name", "notebook"} <= set(values):
                 given = values.get("metrics", "several"), values.get("option", "")
@@ -80,31 +72,3 @@ def _strings(node: ast.ClassDef) -> dict[str, str]:
         for target in statement.targets
         if isinstance(target, ast.Name) and isinstance(statement.value.value, str)
     }
-
-
-@cache
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text())
-
-
-def _closure(file: Path) -> set[Path]:
-    needed, waiting = set(), [file]
-    while waiting:
-        path = waiting.pop()
-        if path not in needed:
-            needed.add(path)
-            waiting += _imported(path)
-    return needed
-
-
-@cache
-def _imported(file: Path) -> tuple[Path, ...]:
-    """Return the files of figures/ and charts/ that a file imports."""
-    names = []
-    for node in ast.walk(_tree(file)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-    files = [PACKAGE / f"{name.replace('.', '/')}.py" for name in names if name.startswith("plimsoll.")]
-    return tuple(path for path in files if path.parent.name in DRAWING and path.is_file())

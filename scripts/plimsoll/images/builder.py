@@ -30,13 +30,14 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import bootstrap, client, comparing, contents, forms, settings, store
 from plimsoll.interchange import Image, StageOfImage
 
 ELSEWHERE = (
-    "One that was built elsewhere does as well: `make image` there, and make reproduce IMAGE=plimsoll-images.tar.gz here."
+    f"One that was built elsewhere does as well: {spelling.command('image')} there, and "
+    f"{spelling.command('reproduce', image='plimsoll-images.tar.gz')} here."
 )
 # Run a container to look into an image. It needs no network, and not every engine has one by default. It has no label
 # of runs: another workflow's sweep must not remove it.

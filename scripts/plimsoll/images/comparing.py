@@ -15,7 +15,7 @@ def others(tag: str) -> dict[str, Image]:
 
     Looks in this user's image store, which also holds images taken from a file, and in root's store if it is readable.
     """
-    folders = dict.fromkeys((paths.image_store(), paths.ROOT_S_IMAGES))
+    folders = dict.fromkeys((paths.image_store(), paths.SYSTEM_IMAGE_STORE))
     found = {}
     for folder in folders:
         path = folder / store.folder_of({"tag": tag}).name / store.DESCRIPTION

@@ -52,7 +52,7 @@ def listed(path: Path) -> Listed:
         packages = [(one.name, one.version or "", one.qualifiers.get("upstream", one.name).partition("@")[0]) for one in known]
         return Listed(RELEASE.search(system["description"])["name"], packages)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise Damaged(f"{path} is damaged: delete it, and let snakemake --cores 1 {path} make it anew.") from problem
+        raise Damaged(f"{path} is damaged. Delete it: snakemake --cores 1 {path} makes it again.") from problem
 
 
 def lacking(bill: Listed, archive: debian.SecurityArchive) -> Iterator[Fix]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.images import builder, comparing, contents, forms, store
@@ -48,7 +48,7 @@ def write(images: list[tuple[str, Image]], target: Path, say: Callable[[str], No
             say(f"writing {target}")
             with tarfile.open(new, "w:gz", compresslevel=1) as archive:
                 for name, path in [(MANIFEST, manifest), *members]:
-                    archive.add(path, name, filter=_nobody_s)
+                    archive.add(path, name, filter=_without_owner)
         new.rename(target)
     except OSError as problem:
         raise PlimsollError(f"{target} could not be written: {problem.strerror}.") from problem
@@ -69,7 +69,7 @@ def _files(image: Image, temporary: Path) -> dict[str, Path]:
     return found
 
 
-def _nobody_s(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o644
@@ -110,7 +110,7 @@ def take(source: Path, base: str) -> dict[str, list[str]]:
                     description = _take(archive, new, folder, image, source)
                     taken[image["tag"]] = list(comparing.sentences(description, there))
             if archive.next() is not None:
-                raise PlimsollError(f"{source} holds more than it says: it is no file that `make image` made.")
+                raise PlimsollError(f"{source} holds more than it says: it is no file that `{spelling.command('image')}` made.")
         for folder, (new, image) in made.items():
             _put(new, folder, image)
         return taken
@@ -136,7 +136,7 @@ def _put(new: Path, folder: Path, image: dict) -> None:
 def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
     first = archive.next()
     if first is None or first.name != MANIFEST or not first.isreg() or first.size > LONGEST_MANIFEST:
-        raise PlimsollError(f"{source} is no file that `make image` made.")
+        raise PlimsollError(f"{source} is no file that `{spelling.command('image')}` made.")
     try:
         manifest = json.loads(archive.extractfile(first).read())
     except (ValueError, RecursionError) as problem:

@@ -40,7 +40,7 @@ class Saved:
     def open(self, path: str) -> BinaryIO:
         """Open a file of the image for reading. Raise PlimsollError if the image does not have it."""
         if path not in self._places:
-            raise PlimsollError(f"The image {self.tag} has no /{path}: it is none of Debian, or its copy is damaged.")
+            raise PlimsollError(f"The image {self.tag} has no /{path}: it is not an image of Debian, or its copy is damaged.")
         layer, member = self._places[path]
         return layer.extractfile(member)
 

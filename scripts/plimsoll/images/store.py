@@ -30,7 +30,7 @@ def alone() -> Iterator[None]:
 
 def _say_whose(holder: str) -> None:
     print(
-        f"images: another workflow is at work on images in {paths.image_store()} ({holder}); waiting for it.",
+        f"images: another workflow ({holder}) is changing images in {paths.image_store()}. Waiting for it.",
         file=sys.stderr,
         flush=True,
     )

@@ -16,7 +16,7 @@ from plimsoll.host import cgroup, machine_lock, private, quieted, variables
 # Every process of a run has this variable, so that processes of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
 # Lock file of a workflow, in its folder.
-FOLDER_S = Path(".snakemake/plimsoll.lock")
+FOLDER_LOCK = Path(".snakemake/plimsoll.lock")
 # Folder for runs and nothing else, because all that a killed run left in it is removed.
 TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
 
@@ -38,7 +38,11 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
     users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone. Settings that a
     killed `plimsoll doctor` left changed are taken back before.
     """
-    with machine_lock.held(say_whose):
+    waited_for: list[str] = []
+    with machine_lock.held(lambda holder: waited_for.append(holder) or say_whose(holder)):
+        if waited_for:
+            # For the line of the terminal, which says that this process waits.
+            print("the machine is free", file=sys.stderr, flush=True)
         _undo_left()
         if machine_lock.due():
             left = machine_lock.to_sweep()
@@ -63,7 +67,11 @@ def undo_left() -> None:
     if not machine_lock.free():
         _say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
         return
-    with machine_lock.held(say_whose):
+    waited_for: list[str] = []
+    with machine_lock.held(lambda holder: waited_for.append(holder) or say_whose(holder)):
+        if waited_for:
+            # For the line of the terminal, which says that this process waits.
+            print("the machine is free", file=sys.stderr, flush=True)
         _undo_left()
 
 
@@ -98,7 +106,7 @@ class Busy(PlimsollError):
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def hold_folder(path: Path = FOLDER_S) -> TextIO:
+def hold_folder(path: Path = FOLDER_LOCK) -> TextIO:
     """Keep a second workflow out of a folder, by a lock on a file in it. Return the open file; closing it releases the lock.
 
     The lock is the kernel's, so a killed holder cannot leave it behind. Raise Busy if another workflow has it.
@@ -122,8 +130,8 @@ def left_by_others() -> str:
     if not others or not machine_lock.free():
         return ""
     return (
-        f"a measurement of {', '.join(others)} on this machine was killed. What it left keeps nobody from measuring, unless it "
-        "is still at work; it goes when its user measures again, and but for Podman's containers when root does."
+        f"a measurement of {', '.join(others)} on this machine was killed. You can measure. Its leftovers are removed when "
+        "that user or root measures next (Podman's containers: only by that user). Until then they may disturb your runs."
     )
 
 

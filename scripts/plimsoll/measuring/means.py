@@ -74,27 +74,30 @@ def refuse_undying() -> None:
             raise process.stuck(number)
 
 
-def restore(problem: Outage, examine: Callable[[], None], mend: Callable[[Outage], None]) -> None:
+def restore(problem: Outage, examine: Callable[[], None], repair: Callable[[Outage], None]) -> None:
     """Repair what failed, or wait until it works again. Raise the last Outage if it does not within WAIT_SECONDS.
 
-    `examine` raises an Outage as long as something fails. `mend` tries a repair. It is called once for each cause that
+    `examine` raises an Outage as long as something fails. `repair` tries one. It is called once for each cause that
     is found.
     """
-    print(
-        f"plimsoll: {problem.cause}; mending that, or waiting for it, at most {WAIT_SECONDS:g} s.", file=sys.stderr, flush=True
-    )
+    _say(f"{problem.cause}. No run is lost. Trying to repair it for up to {WAIT_SECONDS:g} s.")
     end, tried = time.monotonic() + WAIT_SECONDS, set()
     while True:
         if problem.cause not in tried:
             tried.add(problem.cause)
             try:
-                mend(problem)
+                repair(problem)
             except (PlimsollError, OSError) as failure:
-                print(f"plimsoll: that could not be mended from here: {failure}", file=sys.stderr, flush=True)
+                _say(f"that could not be repaired from here: {failure}")
         try:
-            return examine()
+            examine()
+            return _say("it works again, and measuring goes on.")
         except Outage as outage:
             problem = outage
         if time.monotonic() >= end:
             raise problem
         time.sleep(LOOK_SECONDS)
+
+
+def _say(text: str) -> None:
+    print(f"plimsoll: {text}", file=sys.stderr, flush=True)

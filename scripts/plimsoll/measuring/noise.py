@@ -90,7 +90,7 @@ def not_idle(seen: dict) -> str:
     It names other users whose measurement was killed: their containers may still run, with processes of any user.
     """
     killed = machine_lock.of_others()
-    left = f"; a measurement of {', '.join(killed)} was killed, and what it left may be at work" if killed else ""
+    left = f"; a measurement of {', '.join(killed)} was killed, and its leftovers may be running" if killed else ""
     return f"the machine was not idle within {seen['waited_seconds']:.0f} s (busiest: {seen['busiest']}{left})"
 
 
@@ -211,7 +211,7 @@ def _helpers(
 ) -> dict[tuple[str, bytes], float]:
     """Return the processor seconds of each helper, by its PID and its start.
 
-    An engine that runs in a container is no helper, because its group counts it. If the groups of what was launched are
+    An engine that runs in a container is no helper, because its group counts it. If the groups of the launched programs are
     `counted`, a kernel thread that serves a virtual machine is no helper either, because it is in them.
     """
     return {

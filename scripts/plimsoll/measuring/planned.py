@@ -10,7 +10,7 @@ from plimsoll.interchange import Cell, Image, Plan, PlanHead
 
 # Keys of a cell that can be measured.
 OF_MEASURABLE = ("parameters", "expected_seconds", "fingerprint")
-ANEW = "delete it, and start the workflow again, which writes it anew"
+AGAIN = "delete it, and start the workflow again, which writes it again"
 
 
 def read(path: Path, factors: Factors | None = None) -> Plan:
@@ -19,7 +19,7 @@ def read(path: Path, factors: Factors | None = None) -> Plan:
     The `factors` of its design, if they are given, say which keys its cells have. Raise Damaged if the file does not
     hold a plan.
     """
-    plan = documents.read(path, Plan, ANEW)
+    plan = documents.read(path, Plan, AGAIN)
     try:
         if factors:
             documents.fit(plan, factors.PLAN)
@@ -51,7 +51,7 @@ def _refuse_unknown(plan: Plan) -> None:
 
 
 def _damaged(path: Path, misfit: documents.Misfit) -> Damaged:
-    return Damaged(f"{path} is damaged ({misfit}): {ANEW}.")
+    return Damaged(f"{path} is damaged ({misfit}): {AGAIN}.")
 
 
 def of_run(path: Path, cell: str, repetition: int) -> Plan:
@@ -60,7 +60,7 @@ def of_run(path: Path, cell: str, repetition: int) -> Plan:
     Raise PlimsollError if the plan cannot be read or has no such run, and Damaged if it does not hold what a plan does.
     """
     try:
-        plan = documents.read(path, PlanHead, ANEW)
+        plan = documents.read(path, PlanHead, AGAIN)
     except OSError as error:
         raise PlimsollError(f"{path} cannot be read: {error.strerror}.") from error
     try:
@@ -95,4 +95,4 @@ def refuse_misfits(path: Path, plan: Plan, cells: Iterable[str], kind: type) -> 
 
 def image(path: Path) -> Image:
     """Return the description of an image from its file. Raise Damaged if the file does not hold one."""
-    return documents.read(path, Image, "delete it, and start the workflow again, which makes it anew")
+    return documents.read(path, Image, "delete it, and start the workflow again, which makes it again")

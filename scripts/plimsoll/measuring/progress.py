@@ -1,12 +1,14 @@
-"""One line per run on the terminal: its number among all runs, the time left, its status and its name.
+"""Which runs are measured, and a line for each: its number among all runs, the time left, its status and its name.
 
-The log file has more. The workflow writes the queue of the runs that it is about to measure (`begin`). Each measurement
-crosses itself off.
+The workflow writes the queue of the runs that it is about to measure (`begin`). Each measurement crosses itself off. Its
+line goes to the workflow's log, and measure.log has more. The terminal counts what is crossed off
+(plimsoll.terminal.live).
 """
 
 import json
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from plimsoll import documents
@@ -16,8 +18,12 @@ from plimsoll.measuring import status
 
 # Columns of a terminal.
 WIDTH = 80
+# File with a line for each run that is crossed off.
+DONE = "done.jsonl"
 # Limit for a plausible time (s): no run takes so long, and none ends so late.
 LATEST = 1e12
+# The plan's expectation counts as much as runs of this length (s): the first run may have waited for something.
+TRUSTED_SECONDS = 20.0
 # A run that is crossed off: its name, seconds (None if it was not measured), moment of the end, status, attempts.
 Row = tuple[str, float | None, float, str | None, int]
 
@@ -28,7 +34,7 @@ def begin(folder: Path, queue: list[str]) -> None:
     temporary = folder / ".queue.new"
     temporary.write_text(json.dumps(queue))
     temporary.rename(folder / "queue.json")
-    (folder / "done.jsonl").write_text("")
+    (folder / DONE).write_text("")
 
 
 def waiting(folder: Path) -> set[str]:
@@ -68,7 +74,7 @@ def finish(folder: Path, run: str, seconds: float, result: Record) -> None:
 
 def _cross_off(folder: Path, row: list) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "done.jsonl", "a") as file:
+    with open(folder / DONE, "a") as file:
         file.write(json.dumps(row) + "\n")
 
 
@@ -80,13 +86,13 @@ def _read(folder: Path) -> tuple[list[str], list[list]]:
     except documents.Misfit:
         queue = []
     try:
-        done = (folder / "done.jsonl").read_text(errors="replace")
+        done = (folder / DONE).read_text(errors="replace")
     except OSError:
         done = ""
-    return queue, [row for line in done.splitlines() if (row := _row(line))]
+    return queue, [row for line in done.splitlines() if (row := row_of(line))]
 
 
-def _row(line: str) -> list | None:
+def row_of(line: str) -> list | None:
     """Return a run that is crossed off, from its line; None for a damaged line, as a kill leaves it.
 
     These lines are for people, so that damage to one is no reason to stop.
@@ -142,15 +148,19 @@ def total(done: list[list]) -> str:
     return ", ".join([*counts, *([f"{repeated} repeated"] if repeated else [])])
 
 
-def remaining(queue: list[str], done: list[list]) -> float:
+def remaining(queue: list[str], done: list[list], planned: Mapping[str, float] | None = None) -> float:
     """Return how long the rest of the queue should take (s).
 
     Each row of `done` begins with a run, its seconds and the moment of its end. A run is expected to last as long as
-    its cell's runs did on average, or else as the mean of all runs. The mean pause so far between two runs is added.
+    its cell's runs did on average. A cell without such runs is expected to take what was `planned` for it (s, by cell),
+    scaled as the measured cells differ from their plan. Without a plan it is the mean of all runs. The mean pause so far
+    between two runs is added.
     """
+    planned, finished = planned or {}, {row[0] for row in done}
+    cells = [run.rpartition("/")[0] for run in queue if run not in finished]
     measured = [row for row in done if row[1] is not None]
     if not measured:
-        return 0.0
+        return sum(planned.get(cell, 0.0) for cell in cells)
     by_cell: dict[str, list[float]] = {}
     for run, seconds, *_ in measured:
         by_cell.setdefault(run.rpartition("/")[0], []).append(seconds)
@@ -158,9 +168,19 @@ def remaining(queue: list[str], done: list[list]) -> float:
     elapsed = measured[-1][2] - measured[0][2] + measured[0][1]
     between = max(0.0, elapsed - sum_of_all) / max(1, len(measured) - 1)
     expected = {cell: sum(times) / len(times) for cell, times in by_cell.items()}
-    finished = {row[0] for row in done}
-    left = [expected.get(run.rpartition("/")[0], sum_of_all / len(measured)) for run in queue if run not in finished]
-    return sum(left) + between * len(left)
+    scale, mean = _scale(by_cell, planned), sum_of_all / len(measured)
+
+    def of(cell: str) -> float:
+        return expected.get(cell) or (planned[cell] * scale if cell in planned else mean)
+
+    return sum(map(of, cells)) + between * len(cells)
+
+
+def _scale(measured: Mapping[str, list[float]], planned: Mapping[str, float]) -> float:
+    """Return by which factor runs take longer than `planned` (s, by cell), from the runs that were `measured` so far."""
+    known = {cell: times for cell, times in measured.items() if cell in planned}
+    took, expected = sum(map(sum, known.values())), sum(planned[cell] * len(times) for cell, times in known.items())
+    return (took + TRUSTED_SECONDS) / (expected + TRUSTED_SECONDS)
 
 
 def clock(seconds: float) -> str:

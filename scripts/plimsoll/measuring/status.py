@@ -35,25 +35,28 @@ STATUSES = (
     ),
     Status(
         DISTURBED,
-        "Others used more processor time during the run than the profile allows, or a hypervisor stole as much; a quota of a "
-        "cgroup or heat kept processors from it; more than 1 MiB, and more than that in each second, was moved to or from swap "
-        "space; the clock was set; the machine slept; or somebody stopped a program of the run, or its container, for a while.",
+        "Something disturbed the run. Others used more processor time than the profile allows, or a hypervisor stole as much. "
+        "Or a quota of a cgroup or heat kept processors from it. Or more than 1 MiB, and more than that in each second, was "
+        "moved to or from swap space. Or the clock was set, the machine slept, or the run was paused.",
         again=True,
     ),
     Status(
         INVALID,
-        "The machine was not idle before the run; a program of the run was still at work after its end; its output, its bits "
-        "or the places of its ranks are not as they must be; or it did more than the cores or the memory can.",
+        "The machine was not idle before the run, or a program of the run still ran after its end. Or its output, its bits or "
+        "the places of its ranks are not as they must be. Or it did more than the cores or the memory can.",
         again=True,
     ),
     Status(FAILED, "The benchmark or its containers ended with an error.", again=True),
     Status(TIMEOUT, "The run was stopped at its time limit.", again=True),
     Status(
         INTERRUPTED,
-        "The means of measuring failed under an attempt: engine, image, network, second host, disk or memory of the host. It "
-        "is no measurement and none of the profile's attempts; a record lists it, but no run ends with it.",
+        "A resource failed under an attempt: engine, image, network, second host, disk or memory of the host. It is no "
+        "measurement, and does not count among the profile's attempts. A record lists it, but no run ends with it.",
     ),
-    Status(DAMAGED, "The record's file is not complete. It is kept until somebody deletes it; a new measurement archives it."),
+    Status(
+        DAMAGED,
+        "The record's file is not complete. It is kept until you delete it or a new measurement moves it to the archive.",
+    ),
     Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
 )
 NAMES = tuple(status.name for status in STATUSES)

@@ -1,6 +1,6 @@
 """Processes that a program of a run has left running when it ended.
 
-What they do is not measured, and they are neighbours of what is measured next.
+What they do is not measured, and they disturb the next run as neighbours.
 """
 
 import time

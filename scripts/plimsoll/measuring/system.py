@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Protocol, TypedDict
 
-from plimsoll import documents
+from plimsoll import documents, spelling
 from plimsoll.errors import Outage, Unavailable, begun, first_of
 from plimsoll.host import system as of_host
 from plimsoll.measuring import record
@@ -21,7 +21,7 @@ FILE = "system.json"
 HOST = "this host"
 # Limits for a message: characters of a version, and number of changes.
 LONGEST, MOST = 120, 5
-NEW = "put aside what it has measured, with its figures and pages (make new-system does)"
+NEW = f"put aside what it has measured, with its figures and pages ({spelling.command('new-system')} does)"
 
 
 class Seen(TypedDict):

@@ -98,7 +98,7 @@ def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> d
     if all(missing(row["ratio"]) for row in rows):
         return {**begun, "reason": "; ".join(dict.fromkeys(row["reason"] for row in rows if row["reason"]))}
     known = [row for row in table if _known(row)]
-    lacking = [cell["reason"] for row in table for cell in row["cells"] if missing(cell["ratio"])]
+    lacking = [cell["reason"].removeprefix("none: ") for row in table for cell in row["cells"] if missing(cell["ratio"])]
     # Ratios that there was no time for are counted for the answer as a whole.
     lacking = [reason for reason in lacking if reason != TOO_SHORT]
     steps = {"lead": capital(lead), "items": items} if (items := answer_words.steps(list(filter(_known, stepped)))) else None

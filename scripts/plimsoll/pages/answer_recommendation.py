@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import NamedTuple
 
+from plimsoll import spelling
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.answers import STEPS
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS, PERCENT, capital, listed, not_in, size
@@ -261,9 +262,9 @@ def _command(rows: list[Row], study: str | None) -> str:
     target = -math.log1p(-MARGIN)
     needed = [cell["n"] * (math.log1p(cell["detectable"]) / target) ** 2 for cell in unknown if not missing(cell["detectable"])]
     if not needed:
-        return f"`make precise STUDIES={study}` measures more."
+        return f"`{spelling.command('precise', study)}` measures more."
     number = max(ROUNDED, ROUNDED * math.ceil(median(needed) / ROUNDED))
-    return f"`make precise STUDIES={study} MAXIMUM={number}` should decide half."
+    return f"`{spelling.command('precise', study, maximum=number)}` should decide half."
 
 
 def _nothing(
@@ -280,8 +281,8 @@ def _nothing(
     if study is None:
         return f"{begun}: {which} has too few runs."
     if any(map(_in_time, rows)):
-        command = given.command if given else f"make reproduce STUDIES={study}"
+        command = given.command if given else spelling.command("reproduce", study)
         return f"{begun}: {which} is {not_in(given)}. `{command}` measures it."
     if any(cell["comparisons"] for row in rows for cell in row.cells):
-        return f"{begun}: {which} has too few runs. `make precise STUDIES={study}` measures more."
-    return f"{begun}: {which} cannot be measured on this host. `make list` says why."
+        return f"{begun}: {which} has too few runs. `{spelling.command('precise', study)}` measures more."
+    return f"{begun}: {which} cannot be measured on this host. `{spelling.command('list', study)}` says why."

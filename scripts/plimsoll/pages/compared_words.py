@@ -107,7 +107,7 @@ def by_claims(compared: Compared) -> list[str]:
     return [
         f"A and B are of two machines, which differ in {names}. So the answer is about claims: which are decided alike, "
         "and which are reversed. Cells and effects are shown, and decide nothing: no cell is better or worse for being on "
-        "another machine. FORCE=1 (--force) judges them as if it were one machine."
+        "another machine. --force judges them as if it were one machine."
     ]
 
 

@@ -25,6 +25,8 @@ CODE = re.compile(r"`([^`]+)`")
 FACTOR = 3
 # Above this (eleven times as much), the smallest difference that runs can detect is too large to be of use.
 COARSEST = 10.0
+# An interval whose ends are this many times apart is not printed.
+WIDEST = 100.0
 
 
 def environment() -> jinja2.Environment:
@@ -44,6 +46,7 @@ def environment() -> jinja2.Environment:
         p_value=p_value,
         percent=percent,
         detectable=detectable,
+        change=change,
         prose=marked,
         unit=unit,
         interval=interval,
@@ -89,6 +92,18 @@ def percent(value: float | None) -> str:
     size = abs(100 * value)
     text = f"{100 * value:+.0f} %" if size >= 10 else f"{100 * value:+.1f} %" if size >= 1 else f"{100 * value:+.2f} %"
     return text.replace("-", MINUS)
+
+
+def change(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a relative difference with its interval as text: +2.1 % [+0.30 %, +4.0 %].
+
+    An interval whose ends are more than a factor of WIDEST apart says nothing, and neither does its middle.
+    """
+    if missing(value):
+        return ""
+    if not missing(low) and 1 + high > WIDEST * (1 + low):
+        return "too few runs to tell"
+    return interval(value, low, high, percent)
 
 
 def detectable(value: float | None) -> str:

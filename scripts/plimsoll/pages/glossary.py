@@ -90,7 +90,11 @@ SHARED = (
         ("emulated virtual machines", "Emulated virtual machines"),
     ),
     Term("iteration", "One run of a benchmark that runs over and over.", ("iterations", "iteration")),
-    Term("make precise", "The command that repeats what is uncertain, until its intervals are narrow or a maximum is reached."),
+    Term(
+        "plimsoll precise",
+        "The command that repeats what is uncertain, until its intervals are narrow or a maximum is reached.",
+        ("plimsoll precise", "make precise"),
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from typing import TypedDict
 
 import pandas as pd
 
-from plimsoll import documents, paths
+from plimsoll import documents, paths, spelling
 from plimsoll.claims import across, book, findings, verdicts
 from plimsoll.cluster import marker
 from plimsoll.config import studies
@@ -88,7 +88,8 @@ def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path
     columns = [column for column in (kept, *hosts) if column.results]
     if not columns:
         raise PlimsollError(
-            "No host is named, and there are no reference measurements: make findings HOSTS='one two.zip' takes folders with "
+            "No host is named, and there are no reference measurements: "
+            f"{spelling.command('hosts', 'one', 'two.zip')} takes folders with "
             "results in them, and archives."
         )
     known = [name for name in book.names() if any(name in column.studies for column in columns)]

@@ -2,6 +2,7 @@
 
 import datetime
 
+from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import over_sessions
 
@@ -37,7 +38,7 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
     if len(used) == 1:
         return (
             f"All of it is of one session ({used[0]['began']}): a verdict holds for that session, and whether it would come "
-            "out again on another day is not known. make session adds another."
+            f"out again on another day is not known. {spelling.command('session')} adds another."
         )
     alike, once, turned = (counts.get(name, 0) for name in (over_sessions.ALIKE, over_sessions.ONCE, over_sessions.TURNED))
     return (

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jinja2
 import pandas as pd
 
-from plimsoll import documents
+from plimsoll import documents, spelling
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import answered, book, findings, verdicts
 from plimsoll.claims import sessions as claims_sessions
@@ -108,7 +108,7 @@ def judged(files: Sequence[Path]) -> Judged:
 
 def command(study: str) -> str:
     """Return the command that measures a study, or judges again what was measured of it."""
-    return f"make reproduce STUDIES={study}"
+    return spelling.command("reproduce", study)
 
 
 def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:

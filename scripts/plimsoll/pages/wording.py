@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import deciding, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
@@ -293,10 +294,12 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
     if not coarse:
         margins = _between(claim, [row["margin"] for row in known])
         return f"Not decided by these runs: the interval reaches over the margin of {margins}."
-    runs, sizes = _numbers([row["n"] for row in coarse]), _between(claim, [row["detectable"] for row in coarse])
+    runs = _numbers([row["n"] for row in coarse])
+    sizes = _between(claim, [min(row["detectable"], COARSEST) for row in coarse])
     if min(row["detectable"] for row in coarse) > COARSEST:
         return f"Not decided by these runs: {runs} runs of each side are too few to tell even a difference of a factor of ten."
     margins = _between(claim, [row["margin"] for row in coarse])
+    sizes += " and more" if max(row["detectable"] for row in coarse) > COARSEST else ""
     sizes += ", depending on the comparison" if " to " in sizes else ""
     return f"Not decided by these runs: {runs} runs of each side can find differences of {sizes}, and the margin is {margins}."
 
@@ -330,9 +333,9 @@ def command(claim: dict) -> str:
     decide = claim.get("decide")
     if not decide or decide["undecidable"]:
         return ""
-    profile = "" if decide["profile"] == USUAL_PROFILE else f" PROFILE={decide['profile']}"
-    width = "" if decide["width"] == precision.WIDTH else f" WIDTH={decide['width']:g}"
-    return f"make precise STUDIES={claim['study']}{profile}{width} MAXIMUM={decide['repetitions']}"
+    profile = None if decide["profile"] == USUAL_PROFILE else decide["profile"]
+    width = None if decide["width"] == precision.WIDTH else f"{decide['width']:g}"
+    return spelling.command("precise", claim["study"], profile=profile, width=width, maximum=decide["repetitions"])
 
 
 def _numbers(values: list[int]) -> str:

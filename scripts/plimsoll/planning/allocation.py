@@ -72,7 +72,7 @@ def allocate(now: Mapping[str, int], needs: Iterable[Need], costs: Costs, budget
     """Return (blocks by cell, claims that they are meant to decide).
 
     Each cell has at least its blocks of `now`; the further blocks cost at most `budget` seconds. The last claim may
-    have only a part of what it needs (IN_PART).
+    have only a part of the blocks that it needs (IN_PART).
     """
     blocks, spent = dict(now), 0.0
     bought: list[Need] = []

@@ -4,6 +4,19 @@ import math
 
 from plimsoll.errors import PlimsollError
 
+# The time of a user who gives none: each design has its own.
+USUAL = "usual"
+
+
+def hours(text: str) -> float | None:
+    """Parse a time in hours; None for USUAL. Raise PlimsollError for a text that is no time."""
+    return None if text == USUAL else positive(text, f"--hours {text}", "--hours", "give hours, such as 1 or 0.15")
+
+
+def minutes(text: str) -> float:
+    """Parse a time in minutes. Raise PlimsollError for a text that is no time."""
+    return positive(text, f"--minutes {text}", "--minutes", "give minutes in all, such as 12")
+
 
 def positive(text: str, given: str, name: str, hint: str) -> float:
     """Return a number above 0 and finite. Raise PlimsollError for any other text.

@@ -54,7 +54,7 @@ def refuse_out_of_reach(host: Topology, plans: Iterable[Plan]) -> None:
     named = {"second_host to null": [host.get("second_host", {})], "cluster_hosts to []": host.get("cluster_hosts", [])}
     for remedy, others in named.items():
         for reason in (other["reason"] for other in others if other.get("reason") in reasons):
-            raise PlimsollError(f"{reason[0].upper()}{reason[1:]}. Mend that, or set {remedy} in config/config.yaml.")
+            raise PlimsollError(f"{reason[0].upper()}{reason[1:]}. Repair that, or set {remedy} in config/config.yaml.")
 
 
 def plans(
@@ -62,7 +62,7 @@ def plans(
 ) -> dict[str, Plan]:
     """Return the plan of each study on a host, by name.
 
-    A plan has the repetitions that earlier rounds of `make precise` or stages of HOURS requested, and the problem sizes
+    A plan has the repetitions that earlier rounds of `plimsoll precise` or stages of a time requested, and the problem sizes
     that were decided before. `unavailable` gives the reasons for unavailable runtimes; `results` has a folder for each
     study.
     """

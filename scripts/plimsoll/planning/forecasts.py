@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
-from plimsoll import documents
+from plimsoll import documents, spelling
 from plimsoll.measuring import record
 
 FILE = "forecasts.json"
@@ -56,7 +56,7 @@ def given(study: str, folder: Path) -> Given | None:
         return None
     hours, answered = made[-1]["hours"], made[-1].get("answer")
     more = answered["hours"] if answered else 2 * hours
-    return Given(hours, f"make reproduce STUDIES={study} HOURS={more:g}")
+    return Given(hours, spelling.command("reproduce", study, hours=float(more)))
 
 
 def read(folder: Path) -> list[Forecast]:
@@ -105,5 +105,5 @@ def sentence(study: str, made: list[dict]) -> str:
     unknown = f", {len(one['unknown'])} cannot be foretold" if one.get("unknown") else ""
     return (
         f"{study}: {answered}{one['settled']} of {one['testable']} testable claims are decided after {one['hours']:g} "
-        f"hours of measuring; forecast: {more or 'none'}{never}{unknown} (make reproduce HOURS=... goes on)"
+        f"hours of measuring; forecast: {more or 'none'}{never}{unknown} ({spelling.command('reproduce', hours='...')} goes on)"
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from plimsoll.errors import PlimsollError
 from plimsoll.planning import amounts
 
-# Defaults of `make precise` (Makefile): the width of intervals, and the most repetitions of a cell.
+# Defaults of `plimsoll precise` (plimsoll.cli.precise): the width of intervals, and the most repetitions of a cell.
 WIDTH, MAXIMUM = 0.1, 30
 # To stop as soon as an interval happens to be narrow favours samples whose spread happens to be small, and their
 # intervals are too narrow. So the rule takes the width for a spread at the upper end of its own one-sided 80 %

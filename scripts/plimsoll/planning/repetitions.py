@@ -1,4 +1,4 @@
-"""Repetitions of some cells that differ from the profile's, as requested by rounds of `make precise` or stages of `HOURS`."""
+"""Repetitions of some cells that differ from the profile's, as rounds of `plimsoll precise` or stages of a time request."""
 
 from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
@@ -19,6 +19,7 @@ class Stages(TypedDict):
     stage: str
     given: list[float]  # hours of each budget, in the order in which they were given
     before: float  # seconds that were measured before the last budget
+    minutes: NotRequired[float]  # from start to page, in all, if the last budget was given so
     chosen: NotRequired[list[str]]  # claims of the second stage
     ratios: NotRequired[int]  # how many of the answer's ratios are measured more often in the second stage
 

@@ -20,7 +20,7 @@ from plimsoll.planning import planner, sessions
 
 # File in a study's folder.
 FILE = "sizes.json"
-ANEW = "delete it, and problem sizes are decided again; runs of other sizes are then put aside"
+AGAIN = "delete it, and problem sizes are decided again; runs of other sizes are then put aside"
 # A size is kept only if the problem takes at most this share of a memory node. A profile may ask for 0.8, and memory
 # differs a little from boot to boot.
 MOST_SHARE = 0.85
@@ -75,9 +75,9 @@ def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
 
 
 def _read(path: Path) -> Sizes:
-    found = documents.read(path, Sizes, ANEW)
+    found = documents.read(path, Sizes, AGAIN)
     if found["node_bytes"] <= 0 or found["cache_bytes"] < 0:
-        raise Damaged(f"{path} is damaged (memory of no bytes): {ANEW}.")
+        raise Damaged(f"{path} is damaged (memory of no bytes): {AGAIN}.")
     return found
 
 

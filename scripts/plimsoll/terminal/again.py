@@ -13,6 +13,7 @@ from pathlib import Path
 
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import lock
+from plimsoll.terminal.live import display
 
 
 def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> None:
@@ -53,6 +54,8 @@ def with_another_plan(typed_in: str, unlock: Callable[[], None]) -> None:
 
 def _become(typed_in: str, unlock: Callable[[], None]) -> None:
     unlock()
+    if display.current:
+        display.current.close(goes_on=True)
     os.chdir(typed_in)
     sys.stdout.flush()
     # exec skips the exit handlers, which remove Snakemake's temporary folder among others.

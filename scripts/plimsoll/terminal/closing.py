@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from plimsoll import spelling
 from plimsoll.claims import findings, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
 from plimsoll.config.studies import Study
@@ -190,11 +191,11 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
     """
     from plimsoll.pages import verdict_page
 
-    told, pages = [], [folder / "claims.html"]
+    told, pages = [], [folder / "index.html", folder / "claims.html"]
     for name, study in studies.items():
         verdicts_of, compared = (folder / name / file for file in verdict_page.FILES[:2])
         if not verdicts_of.is_file():
-            told.append(f"{name}: no verdicts yet; make reproduce STUDIES={name} makes them.")
+            told.append(f"{name}: no verdicts yet; {spelling.command('reproduce', name)} makes them.")
             continue
         results, comparisons = verdict_page.read(verdicts_of, compared)
         rows = comparisons.to_dict("records")

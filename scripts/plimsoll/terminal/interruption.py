@@ -1,4 +1,4 @@
-"""Handle Ctrl-C: print what is kept and how to continue, in two lines, in place of Snakemake's errors."""
+"""Handle Ctrl-C: print what is kept and how to continue, in one line, in place of Snakemake's errors."""
 
 import contextlib
 import os
@@ -14,14 +14,24 @@ from types import TracebackType
 COMMAND = "PLIMSOLL_COMMAND"
 # The exit status that a shell reports for a program that Ctrl-C ended.
 STATUS = 130
-STAYS = "plimsoll: interrupted. What is measured stays; nothing of it is measured again."
+STAYS = "plimsoll: interrupted. What was measured is kept. To go on:"
 
 # Set from the first Ctrl-C on. What Snakemake prints after it is about jobs that were meant to end.
 happened = threading.Event()
 
 
+def to_stream(text: bytes) -> None:
+    """Write a text to the standard error stream. A terminal has already printed ^C on this line."""
+    # Another thread may be in the middle of a line on the stream, so the text is written past it.
+    os.write(2, b"\n" + text if os.isatty(2) else text)
+
+
+# Writes to where the user reads. The display of a workflow replaces it (plimsoll.terminal.live).
+write: Callable[[bytes], None] = to_stream
+
+
 def watch() -> None:
-    """Make Ctrl-C end this Snakemake with two lines. Where it is ignored, as in the background, it stays ignored."""
+    """Make Ctrl-C end this Snakemake with one line. Where it is ignored, as in the background, it stays ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         with contextlib.suppress(ValueError):  # only the main thread can set signal handlers
             signal.signal(signal.SIGINT, _interrupted)
@@ -49,7 +59,7 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Make Ctrl-C between two workflows that this process starts end it with the two lines."""
+    """Make Ctrl-C between two workflows that this process starts end it with the one line."""
     try:
         yield
     except KeyboardInterrupt:
@@ -58,7 +68,7 @@ def explained() -> Iterator[None]:
 
 
 def _interrupted(*_: object) -> None:
-    """Print the two lines and interrupt Snakemake, which ends its jobs. A second Ctrl-C ends it at once."""
+    """Print the line and interrupt Snakemake, which ends its jobs. A second Ctrl-C ends it at once."""
     happened.set()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _say(shlex.join(["snakemake", *sys.argv[1:]]))
@@ -66,11 +76,8 @@ def _interrupted(*_: object) -> None:
 
 
 def _say(command: str) -> None:
-    """Print the two lines. The command in them is the one that the user typed: the Makefile's, or otherwise `command`."""
-    # The terminal has already printed ^C on this line.
-    begin = "\n" if sys.stderr.isatty() else ""
-    # Another thread may be in the middle of a line on the stream, so the text is written past it.
-    os.write(2, f"{begin}{STAYS}\nplimsoll: to go on: {os.environ.get(COMMAND) or command}\n".encode())
+    """Print the line. Its command is the one that the user typed: the Makefile's, or otherwise `command`."""
+    write(f"{STAYS} {os.environ.get(COMMAND) or command}\n".encode())
 
 
 def _without_traceback(hook: Callable) -> Callable:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from plimsoll import spelling
 from plimsoll.analysis.tables import of_runs
 from plimsoll.config import studies
 from plimsoll.interchange import Plan
@@ -20,9 +21,9 @@ Run = tuple[str, int]
 GAP = 2
 # With less room than this, the last column goes below the line.
 LAST = 30
-COLUMNS = ("runs", "not here")
+COLUMNS = ("measured", "not here")
 COMMAND = "snakemake -c1 ..."
-# The profile that the Makefile takes by default.
+# The profile of config/config.yaml.
 USUAL_PROFILE = "quick"
 DONE, MADE, MISSING, NOT_HERE = "measured", "made", "missing", "not here"
 
@@ -65,26 +66,44 @@ class Reasons:
         return f"[{','.join(map(str, numbers))}]"
 
 
-def state(runs: Iterable[Run], there: dict[Run, str]) -> str:
-    """Return in words how far runs are measured.
+class State(NamedTuple):
+    """How far some cells are measured.
+
+    - `cells`: those that can be measured here; `measured`: those of them that have a run that counts.
+    - `runs`: planned runs; `counted`: those that count; `left`: those that the next start measures.
+    """
+
+    cells: int
+    measured: int
+    runs: int
+    counted: int
+    left: int
+
+    @property
+    def words(self) -> str:
+        """Return the state in words. Cells are counted, because all planned runs may be those of a few cells.
+
+        Runs are counted once every cell has one that counts.
+        """
+        if self.left == self.runs:
+            return MISSING
+        if self.measured < self.cells:
+            words = f"{self.measured} of {self.cells} cells"
+        else:
+            words = f"{self.counted} of {self.runs} runs" if self.left else DONE
+        invalid = self.runs - self.left - self.counted
+        return f"{words}, {invalid} invalid" if invalid else words
+
+
+def state(cells: Iterable[dict], runs: Iterable[Run], there: dict[Run, str]) -> State:
+    """Return how far cells are measured, of which these runs are planned.
 
     `there` has the standing of each run that has a record (plimsoll.terminal.standing).
     """
-    runs = list(runs)
+    runs, here = list(runs), {cell["path"] for cell in cells if cell["reason"] is None}
+    counted = [run for run in runs if there.get(run) in status.COUNTED]
     left = sum(there.get(run) in standing.LEFT for run in runs)
-    valid = sum(there.get(run) in status.COUNTED for run in runs)
-    if left == len(runs):
-        return MISSING
-    words = DONE if not left else f"{valid} of {len(runs)}"
-    without = len(runs) - left - valid
-    return f"{words}, {without} invalid" if without else words
-
-
-def _with_cells(words: str, cells: Iterable[dict]) -> str:
-    """Return the words, and how many of the available cells have runs if the time was too short for some."""
-    here = [cell for cell in cells if cell["reason"] is None]
-    planned = sum(cell["repetitions"] > 0 for cell in here)
-    return words if planned == len(here) else f"{words} ({planned} of {len(here)} cells)"
+    return State(len(here), len(here & {cell for cell, _ in counted}), len(runs), len(counted), left)
 
 
 def of_study(study: dict, plan: Plan, there: dict[Run, str], made: set[str]) -> list[Section]:
@@ -145,7 +164,8 @@ def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, 
     cells = [cell for cell in plan["cells"].values() if has(cell)]
     paths = {cell["path"] for cell in cells}
     runs = [run for run in plan["order"] if run[0] in paths]
-    return name, _with_cells(state(runs, there), cells) if runs else NOT_HERE, reasons.mark(cells), requested.ranges(figures)
+    words = state(cells, runs, there).words if runs else NOT_HERE
+    return name, words, reasons.mark(cells), requested.ranges(figures)
 
 
 def _outcome(
@@ -156,11 +176,10 @@ def _outcome(
     if reason:
         return name, NOT_HERE, reasons.of([reason]), ""
     path = f"{kind.name}/{name}{kind.ending}"
-    words = state(runs, there) if runs else MADE if path in made else MISSING
-    if words == DONE and path not in made:
-        words = f"{DONE}, not {MADE}"
-    if runs:
-        words = _with_cells(words, cells)
+    known = state(cells, runs, there)
+    words = known.words if runs else MADE if path in made else MISSING
+    if runs and not known.left and path not in made:
+        words = f"{words}, not {MADE}"
     return name, words, reasons.mark(cells), f"results/{plan['study']}/{path}"
 
 
@@ -204,43 +223,71 @@ KINDS = (
 )
 
 
-def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: str) -> Section:
-    """Return each study as a whole, with the command that measures it and the time that is left for it.
+class Whole(NamedTuple):
+    """A study as a whole: its state, the seconds that are left to measure, and the command that measures it."""
+
+    name: str
+    state: State
+    seconds: float
+    command: str
+
+
+def wholes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: str) -> list[Whole]:
+    """Return each study as a whole.
 
     The command also measures the paper's other study, if there is one, so the time includes it.
     """
-    rows, chosen = [], "" if profile == USUAL_PROFILE else f" PROFILE={profile}"
+    chosen = None if profile == USUAL_PROFILE else profile
 
     def left(name: str) -> float:
         runs = [run for run in plans[name]["order"] if there[name].get(run) in standing.LEFT]
         return requested.seconds(plans[name], runs) if runs else 0.0
 
-    for name, plan in plans.items():
-        words = _with_cells(state(plan["order"], there[name]), plan["cells"].values()) if plan["order"] else NOT_HERE
-        seconds = sum(left(brought) for brought in studies.selected(name) if brought in plans)
-        length = requested.duration(seconds) if seconds else ""
-        rows.append((name, words, length, f"make reproduce STUDIES={name}{chosen}"))
-    return Section(("studies", "runs", "left", "command"), rows)
+    return [
+        Whole(
+            name,
+            state(plan["cells"].values(), plan["order"], there[name]),
+            sum(left(brought) for brought in studies.selected(name) if brought in plans),
+            spelling.command("reproduce", name, profile=chosen),
+        )
+        for name, plan in plans.items()
+    ]
+
+
+def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: str) -> Section:
+    """Return the state of each study, with the command that measures it and the time that is left for it."""
+    rows = [
+        (
+            whole.name,
+            whole.state.words if whole.state.runs else NOT_HERE,
+            requested.duration(whole.seconds) if whole.seconds else "",
+            whole.command,
+        )
+        for whole in wholes(plans, there, profile)
+    ]
+    return Section(("studies", *COLUMNS[:1], "left", "command"), rows)
 
 
 def of_runtimes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], runtimes: dict[str, Runtime]) -> Section:
-    """Return each runtime: how far its runs are measured, and whether it works here."""
+    """Return each runtime: how far its cells are measured, and whether it works here."""
     rows = []
     for name, known in runtimes.items():
-        runs, standings = [], {}
+        cells, runs, standings = [], [], {}
         for study, plan in plans.items():
+            own = [cell for cell in plan["cells"].values() if cell.get("runtime") == name]
+            cells += [{**cell, "path": f"{study}/{cell['path']}"} for cell in own]
             of_study = [run for run in plan["order"] if plan["cells"][run[0]].get("runtime") == name]
             runs += [(f"{study}/{cell}", number) for cell, number in of_study]
             standings.update({(f"{study}/{run[0]}", run[1]): there[study].get(run) for run in of_study})
-        words = state(runs, standings) if runs else "off" if known.wish == "off" else "not planned"
+        words = state(cells, runs, standings).words if runs else "off" if known.wish == "off" else "not planned"
         rows.append((name, words, _works(name, known)))
-    return Section(("runtimes", "runs", "here"), rows)
+    return Section(("runtimes", *COLUMNS[:1], "here"), rows)
 
 
 def _works(name: str, known: Runtime) -> str:
     if known.wish == "off":
-        return f"make with RUNTIMES={name} switches it on"
-    return f"does not work: {known.reason}; make setup installs what it can" if known.reason else known.version
+        return spelling.command("add", name)
+    return f"does not work: {known.reason}; {spelling.command('setup')} installs what it can" if known.reason else known.version
 
 
 def text(sections: Iterable[Section], width: int) -> str:

@@ -7,44 +7,71 @@ reason.
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from plimsoll import environments, paths
+from plimsoll import environments, paths, spelling
 from plimsoll.config import configuration, studies
+from plimsoll.config.studies import Study
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 from plimsoll.host import threads
+from plimsoll.interchange import Plan
 from plimsoll.measuring import record
 from plimsoll.planning import configured, tries
 from plimsoll.terminal import listing, standing
 
 PATIENCE_SECONDS = 1.5
+RESULTS = Path("results")
 
 
-def text(designs: Mapping[str, Design], settings: list[str], only: str | None, width: int) -> str:
-    """Return the listing of the studies that the configuration selects, or of `only` those named.
+class Machine(NamedTuple):
+    """The selected studies on this machine: their plans, the standings of their runs, and the runtimes."""
 
-    Lines have at most `width` characters.
-    """
+    profile: str
+    studies: dict[str, Study]
+    plans: dict[str, Plan]
+    there: dict[str, dict[listing.Run, str]]
+    runtimes: dict[str, listing.Runtime]
+
+    def sections(self, study: str) -> list[listing.Section]:
+        """Return the sections of a study's listing."""
+        done = made(RESULTS / study)
+        return listing.of_study(self.studies[study], self.plans[study], self.there[study], done)
+
+    def whole(self) -> list[listing.Section]:
+        """Return the sections of all studies, and of the runtimes."""
+        return [
+            listing.of_studies(self.plans, self.there, self.profile),
+            listing.of_runtimes(self.plans, self.there, self.runtimes),
+        ]
+
+
+def collect(designs: Mapping[str, Design], settings: list[str]) -> Machine:
+    """Return what is known of the studies that the configuration selects."""
     config = configuration.read(settings)
-    loaded = {name: studies.load(name, designs) for name in studies.selected(only or config["studies"])}
-    wishes, results = studies.wishes_of_all(loaded.values(), config["runtimes"]), Path("results")
+    loaded = {name: studies.load(name, designs) for name in studies.selected(config["studies"])}
+    wishes = studies.wishes_of_all(loaded.values(), config["runtimes"])
     runtimes = look(wishes)
     silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}
-    unavailable = {} if config.get("host_file") else silent | tries.found(results, loaded, wishes)
-    plans = configured.plans(loaded, config, configured.host(config), unavailable, results)
-    there = {name: standing.of_runs(results / name, plan, plan["order"]) for name, plan in plans.items()}
-    whole = [listing.of_studies(plans, there, config["profile"]), listing.of_runtimes(plans, there, runtimes)]
-    parts = [listing.text(whole, width)]
-    for name, study in loaded.items():
-        sections = listing.of_study(study, plans[name], there[name], made(results / name))
-        parts.append(f"{name}: {study['title']}\n\n{listing.text(sections, width)}")
-    return "\n\n".join([*parts, *_hints(settings), *_others(results, loaded)])
+    unavailable = {} if config.get("host_file") else silent | tries.found(RESULTS, loaded, wishes)
+    plans = configured.plans(loaded, config, configured.host(config), unavailable, RESULTS)
+    there = {name: standing.of_runs(RESULTS / name, plan, plan["order"]) for name, plan in plans.items()}
+    return Machine(config["profile"], loaded, plans, there, runtimes)
+
+
+def text(machine: Machine, settings: list[str], width: int) -> str:
+    """Return the listing of what was collected. Lines have at most `width` characters."""
+    parts = [listing.text(machine.whole(), width)]
+    for name, study in machine.studies.items():
+        parts.append(f"{name}: {study['title']}\n\n{listing.text(machine.sections(name), width)}")
+    return "\n\n".join([*parts, *_hints(settings), *_others(RESULTS, machine.studies)])
 
 
 def _others(results: Path, listed: Iterable[str]) -> list[str]:
     """Return a sentence on the other studies that were measured here; empty if no other study was."""
     others = [name for name in studies.names(studies.STUDIES) if name not in listed and record.any_below(results / name)]
-    return [f"{results}/ also holds {', '.join(others)}: make list STUDIES=all lists everything."] if others else []
+    everything = spelling.command("list", "all")
+    return [f"{results}/ also holds {', '.join(others)}: {everything} lists everything."] if others else []
 
 
 def made(folder: Path) -> set[str]:
@@ -81,13 +108,13 @@ def _hints(settings: list[str]) -> list[str]:
     own = [word for word in settings if not word.startswith("studies=") and configuration.read([word]) != usual]
     hints = [
         f"The commands of figures and tables are `{listing.COMMAND.removesuffix(' ...')}` and the path beside them;",
-        "snakemake is there after `. .venv/bin/activate`, which make setup makes.",
+        f"snakemake is there after `. .venv/bin/activate`, which {spelling.command('setup')} makes.",
     ]
     if own:
         hints.append(f"Add --config {' '.join(own)} to its commands, as this list was made with these settings.")
     if Path.cwd() != paths.PROJECT:
         hints += [
             f"It is of the folder {Path.cwd()}:",
-            "add DIRECTORY=... with it to the commands of make, and --directory ... to those of snakemake.",
+            "add --directory with it to each of its commands.",
         ]
     return ["\n".join(hints)]

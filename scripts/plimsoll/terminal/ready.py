@@ -11,6 +11,7 @@ from plimsoll import paths
 from plimsoll.config import configuration, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.terminal import requested
+from plimsoll.terminal.live import display
 
 
 def or_refuse(words: list[str]) -> None:
@@ -56,7 +57,9 @@ def at_home() -> bool:
 
 
 def refuse(problem: object) -> NoReturn:
-    """Print one sentence and end the workflow, without Snakemake's traceback around it."""
+    """Print one sentence and end the workflow, without Snakemake's traceback around it. No other line follows it."""
+    if display.current:
+        display.current.close()
     print(f"plimsoll: {problem}", file=sys.stderr, flush=True)
     # os._exit skips the exit handlers, which remove Snakemake's temporary folder among others.
     atexit._run_exitfuncs()

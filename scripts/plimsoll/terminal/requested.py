@@ -5,10 +5,10 @@ Refuse it at once if it cannot be made, and otherwise say how long it takes.
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll import spelling
 from plimsoll.analysis.tables import of_runs
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
@@ -44,7 +44,10 @@ def check(targets: Iterable[str], studies: dict[str, dict], plans: dict[str, Pla
     for target in targets:
         study = _study(target)
         if study and study not in studies:
-            raise PlimsollError(f"{target}: there is no study {study!r}; config/studies/ has {', '.join(sorted(studies))}.")
+            near = spelling.hint(study, studies)
+            raise PlimsollError(
+                f"{target}: there is no study {study!r}{near}; config/studies/ has {', '.join(sorted(studies))}."
+            )
         if output := OUTPUT.fullmatch(target):
             refuse = _refuse_record if output["folder"] == "runs" else _refuse_name
             refuse(target, output["folder"], output["rest"], studies[study], plans[study])
@@ -68,7 +71,8 @@ def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: Plan) -
     if ending is None:
         raise PlimsollError(f"{target}: there is no such file; a {kind} is made as {', '.join(endings)}.")
     if (name := rest.removesuffix(ending)) not in known:
-        raise PlimsollError(f"{target}: {study['id']} has no {kind} {name}; it has {ranges(known)}.")
+        near = spelling.hint(name, known)
+        raise PlimsollError(f"{target}: {study['id']} has no {kind} {name}{near}; it has {ranges(known)}.")
 
 
 def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: Plan) -> None:
@@ -76,8 +80,7 @@ def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: Plan)
     if not rest.endswith(".json") or not number.isdecimal():
         raise PlimsollError(f"{target}: a record is runs/<cell>/<repetition>.json.")
     if path not in plan["cells"]:
-        near = get_close_matches(path, plan["cells"], 1)
-        hint = f" (is it {near[0]}?)" if near else ""
+        hint = spelling.hint(path, plan["cells"])
         raise PlimsollError(
             f"{target}: the plan of {study['id']} has no cell {path}{hint}; results/{study['id']}/plan.json lists its cells."
         )

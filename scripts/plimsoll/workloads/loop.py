@@ -79,7 +79,7 @@ def _is_there(path: Path) -> bool:
     try:
         return path.exists()
     except OSError as problem:
-        raise InvalidOutput(f"nobody may look into the folder {path.parent.name} of its iterations") from problem
+        raise InvalidOutput(f"the folder {path.parent.name} of its iterations cannot be read") from problem
 
 
 def output_of(folder: Path, iteration: int) -> Path:

@@ -142,7 +142,7 @@ def uptime(port: str, seconds: float) -> float:
     try:
         return float(told)
     except ValueError as problem:
-        raise OSError(f"it says {told!r} when it is asked for its clock") from problem
+        raise OSError(f"it answers {told!r} to the question for its clock") from problem
 
 
 if __name__ == "__main__":

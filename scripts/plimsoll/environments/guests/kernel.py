@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from plimsoll import paths
+from plimsoll import paths, spelling
 from plimsoll.errors import Unavailable
 
 HERE = Path(__file__).parent
@@ -111,7 +111,8 @@ def _in_order(wanted: Iterable[str]) -> list[Path]:
             need(named[name])
         elif name not in built_in:
             raise Unavailable(
-                f"the kernel of virtual machines has no module {name}: make setup fetches it anew without {folder()}"
+                f"the kernel of virtual machines has no module {name}: delete {folder()}, and {spelling.command('setup')} "
+                "fetches it again"
             )
     return [where / path for path in order]
 

@@ -86,11 +86,11 @@ def made(image: Image, seed: int, size: int) -> Prices:
         known = documents.of(noted, Noted)
     except documents.Misfit as misfit:
         noted.unlink()
-        raise Unavailable(f"{noted} is damaged ({misfit}); the data are made anew at the next attempt") from misfit
+        raise Unavailable(f"{noted} is damaged ({misfit}); the data are made again at the next attempt") from misfit
     prices = Prices(folder / "prices", *(known[name] for name in Prices._fields[1:]))
     if not prices.file.is_file() or prices.file.stat().st_size != prices.bytes:
         noted.unlink()
-        raise Unavailable(f"{prices.file} is not what was made; it is made anew at the next attempt")
+        raise Unavailable(f"{prices.file} has another size than noted; it is made again at the next attempt")
     return prices
 
 

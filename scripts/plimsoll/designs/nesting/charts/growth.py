@@ -60,7 +60,7 @@ class Growth(Chart):
         paper = self.of_paper(data)
         drawn = lines.places(summary["instances"], *([row["instances"] for row in rows] for rows in paper.values()))
         for runtime, rows in paper.items():
-            lines.paper_s(axes[0][0], rows, "instances", looks[runtime].colour if runtime in looks else lines.GREY, "o", "")
+            lines.paper_means(axes[0][0], rows, "instances", looks[runtime].colour if runtime in looks else lines.GREY, "o", "")
         for metric, axis in zip(shown, axes[0], strict=True):
             lines.cores(axis, data.options["cores"])
             lines.finish(axis, "instances at once", textwrap.fill(self.label(data, metric), LABEL_WIDTH), drawn, self.linear)

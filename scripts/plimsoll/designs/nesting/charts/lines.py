@@ -40,7 +40,7 @@ def part(axis: Axes, rows: pd.DataFrame, x: str, colour, beside: float) -> None:
     axis.plot(rows["place"], rows["mean"], color=colour, zorder=3, marker="_", markersize=5, **OF_PART)
 
 
-def paper_s(axis: Axes, rows: list[dict], x: str, colour, marker: str, label: str) -> None:
+def paper_means(axis: Axes, rows: list[dict], x: str, colour, marker: str, label: str) -> None:
     """Draw the paper's means over the key `x` as a broken line."""
     rows = sorted(rows, key=lambda row: row[x])
     looks = {**OF_PAPER, "color": colour, "marker": marker, "label": label}

@@ -34,7 +34,7 @@ class Parents(Chart):
         for place, children in enumerate(numbers):
             colour, marker = SHADES(0.9 * place / max(1, len(numbers) - 1)), lines.MARKERS[place % len(lines.MARKERS)]
             rows = [row for row in paper if row["children"] == children]
-            lines.paper_s(axis, rows, "instances", colour, marker, "")
+            lines.paper_means(axis, rows, "instances", colour, marker, "")
             own = summary[summary["children"] == str(children)], values[values["children"] == str(children)]
             look = style.Look(colour, "", f"{children} child{'' if children == 1 else 'ren'} in each")
             # Our line is shifted to the left of the paper's.

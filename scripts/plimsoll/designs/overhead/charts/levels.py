@@ -38,12 +38,16 @@ def place(number: int, position: int, of: int) -> float:
 
 
 def names(data: FigureData) -> list[str]:
-    """Return the metrics' labels, short enough to fit below an axis. They say which direction is better if metrics differ."""
-    labels = [described["label"].removeprefix("HardInfo ").replace(" ", "\n", 1) for described in data.metrics.values()]
+    """Return the metrics' labels, short enough to fit below an axis."""
+    return [described["label"].removeprefix("HardInfo ").replace(" ", "\n", 1) for described in data.metrics.values()]
+
+
+def directed(data: FigureData) -> list[str]:
+    """Return the metrics' labels for an axis. Each says which direction is better if the metrics differ in it."""
     directions = [described["better"] for described in data.metrics.values()]
     if len(set(directions)) < 2:
-        return labels
-    return [f"{label}\n({better})" for label, better in zip(labels, directions, strict=True)]
+        return names(data)
+    return [f"{label}\n({better}\nis better)" for label, better in zip(names(data), directions, strict=True)]
 
 
 def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:

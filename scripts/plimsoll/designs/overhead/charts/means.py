@@ -1,10 +1,13 @@
 """li2018's figure 7: means by metric and runtime, with standard deviations."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from plimsoll.designs.overhead.charts import levels
 from plimsoll.designs.overhead.charts.overheads import Overheads
@@ -35,10 +38,10 @@ class Means(Overheads):
         ours.set_title("here: mean and standard deviation", loc="left", fontsize=6.5, pad=2)
         for axis in theirs:
             _theirs(axis, data, metrics)
-        ours.set_xticks(range(len(metrics)), levels.names(data), fontsize=style.SMALLEST)
+        ours.set_xticks(range(len(metrics)), levels.directed(data), fontsize=style.SMALLEST)
         for axis in axes[:, 0]:
             axis.tick_params(axis="x", length=0)
-        style.legend_below(figure, levels.handles(keys, paper=False))
+        style.legend_below(figure, [*levels.handles(keys, paper=False), *_only_theirs(data, keys)])
         return figure
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
@@ -79,6 +82,13 @@ def _theirs(axis: Axes, data: FigureData, metrics: list[str]) -> None:
         _bars(axis, places, own["paper_mean"], own["paper_sd"], style.looks([runtime])[runtime], len(runtimes))
     axis.set_ylabel(next(iter(data.metrics.values()))["unit"])
     axis.set_title("the paper: mean and standard deviation", loc="left", fontsize=6.5, pad=2)
+
+
+def _only_theirs(data: FigureData, keys: list[tuple[str, str]]) -> list[Patch]:
+    """Return the legend's entries of runtimes that only the paper measured."""
+    theirs = {row["runtime"] for row in data.options["paper"]} - {runtime for runtime, _ in keys}
+    looks = style.looks(theirs).values()
+    return style.patches(replace(look, label=f"{look.label} (the paper)") for look in looks)
 
 
 CHARTS = [Means()]

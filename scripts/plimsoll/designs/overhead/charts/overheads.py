@@ -56,7 +56,7 @@ class Overheads(Chart):
         below.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
         below.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         below.yaxis.set_minor_formatter(NullFormatter())
-        below.set_xticks(range(len(metrics)), levels.names(data), fontsize=style.SMALLEST if wide == 1 else 7)
+        below.set_xticks(range(len(metrics)), levels.directed(data), fontsize=style.SMALLEST if wide == 1 else 7)
         for axis in (above, below):
             axis.tick_params(axis="x", length=0)
         style.legend_below(figure, levels.handles(keys, bool(data.options["changes"])), ncols=3)

@@ -38,7 +38,10 @@ class Radar(Overheads):
         axis.set_xticks(angles, levels.names(data), fontsize=style.SMALLEST)
         axis.set_rlabel_position(15)
         axis.set_rmax(1.02)
+        axis.set_title("outwards is better", loc="left", fontsize=style.SMALLEST, color="#555555")
         axis.tick_params(axis="y", labelsize=style.SMALLEST)
+        # The labels stand outside of the rim.
+        axis.tick_params(axis="x", pad=7)
         axis.grid(axis="both", linewidth=0.4, color="#d0d0d0")
         style.legend_below(figure, handles)
         return figure

@@ -47,7 +47,7 @@ class Contention(Chart):
         return (
             "Memory contention ratio after Tudor and Teo: stall cycles that one rank alone does not have, over all other "
             f"cycles. Bars: mean of {cells.sample_size(summary)} runs per cell {cells.planned(data, summary)} against the mean "
-            "of the runs of one rank on one core; whiskers: 95 % interval of the mean (Student's t); dots: single runs. "
+            "of the runs of one rank on one core. Whiskers: 95 % interval of the mean (Student's t). Dots: single runs. "
             f"Profile {data.profile}."
         ) + cells.not_measured(data)
 

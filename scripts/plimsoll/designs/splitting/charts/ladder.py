@@ -60,7 +60,7 @@ class Ladder(Chart):
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
-            "A container is asked for each rank; exactly subscribed, any processor. Each row changes what its label says in "
+            "A container for each rank; exactly subscribed, any processor. Each row changes what its label says in "
             "the row that it comes from: that above it, and bare metal where a label begins with the name of a runtime. "
             f"Points: ratio of the mean to that of bare metal, {cells.sample_size(summary)} valid runs per cell "
             f"{cells.planned(data, summary)}; whiskers: its 95 % interval (Student's t of the logarithms of ratios within "

@@ -52,9 +52,9 @@ class Effects(Chart):
         return (
             f"Full factorial of {len(data.options['factors'])} strategies on the small data. Circles: main effects, how much a "
             "strategy changes the mean over all settings of the others. Diamonds: interactions, how much more two strategies "
-            "change it together than each alone would let expect; 0 is none. Lines: 95 % intervals of a linear model of "
-            f"logarithms with a term for each block (n = {n} runs, of each combination {_runs(data)}; {degrees} residual "
-            f"degrees of freedom; profile {data.profile})."
+            "change it together than each alone would let expect; 0 means no interaction. Lines: 95 % intervals of a linear "
+            f"model of logarithms with a term for each block (n = {n} runs, of each combination {_runs(data)}; {degrees} "
+            f"residual degrees of freedom; profile {data.profile})."
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:

@@ -1,0 +1,83 @@
+"""`plimsoll plan`, which is also what `reproduce --dry-run` says."""
+
+import json as jsons
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from plimsoll import tasks
+from plimsoll.cli import measuring, options, place
+from plimsoll.tasks import Time
+
+
+def plan(
+    studies: options.Studies = None,
+    hours: Annotated[str | None, typer.Option(metavar="NUMBER", help="Hours of measuring in all, for each study.")] = None,
+    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="Minutes in all, from set-up to the pages.")] = None,
+    profile: options.Profile = None,
+    directory: options.Directory = None,
+    runtimes: options.Runtimes = None,
+    config: options.Config = None,
+    json: options.AsJson = False,
+) -> None:
+    """Say what would be measured here, and how long that takes.
+
+    It also says what cannot be measured on this machine, and why. It measures nothing, and needs no engine.
+
+    Examples:
+      plimsoll plan                             # the studies of config/config.yaml
+      plimsoll plan jha2021 --hours 1
+      plimsoll plan all --profile paper --json
+    """
+    asked = measuring.asked(studies, profile, config, runtimes)
+    time = measuring.time_of(hours, minutes, asked)
+    place.enter(directory)
+    tell(asked.settings, time, (), json)
+
+
+def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: bool = False) -> None:
+    """Print what would be measured for these targets, or of the whole studies without any."""
+    from plimsoll import designs
+    from plimsoll.terminal import machine, requested, screen
+
+    found = machine.collect(designs.known(), settings)
+    if json:
+        return screen.tell(lambda width: jsons.dumps([_of(found, name, time) for name in found.studies], indent=1))
+    told = requested.summary(targets, list(found.studies), found.studies, found.plans)
+    lengths = [] if targets else [_length(found, name, time) for name in found.studies]
+    return screen.tell(lambda width: "\n".join([told, *lengths]))
+
+
+def _length(found, study: str, time: Time | None) -> str:
+    """Return how long a study is measured, as text."""
+    from plimsoll.terminal import requested
+
+    if hours := _hours(found, study, time):
+        return f"{study}: measured for {hours:g} h, where it decides most; what was measured before counts."
+    left = _of(found, study, time)["seconds_left"]
+    return f"{study}: {requested.duration(left)} left to measure." if left else f"{study}: all of it is measured."
+
+
+def _hours(found, study: str, time: Time | None) -> float | None:
+    """Return the hours that a study is measured for; None if its runs say how long it takes."""
+    return tasks.hours_for(found.studies[study], time) if time else None
+
+
+def _of(found, study: str, time: Time | None) -> dict:
+    """Return the plan of a study for a program."""
+    from plimsoll.planning import planner
+    from plimsoll.terminal import listing
+
+    [whole] = [one for one in listing.wholes(found.plans, found.there, found.profile) if one.name == study]
+    reasons = planner.impossible(found.plans[study])
+    return {
+        "study": study,
+        "title": found.studies[study]["title"],
+        "profile": found.profile,
+        **whole.state._asdict(),
+        "seconds_left": whole.seconds,
+        "hours": _hours(found, study, time),
+        "unavailable": [{"reason": reason, "cells": number} for reason, number in reasons.items()],
+        "command": whole.command,
+    }

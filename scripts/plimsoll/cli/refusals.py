@@ -1,0 +1,23 @@
+"""Refuse a mistyped command line in one sentence."""
+
+from plimsoll import spelling
+from plimsoll.errors import PlimsollError
+
+
+class Mistyped(PlimsollError):
+    """A command line that cannot be read: the reason, and the command whose help says how it is written."""
+
+    def __init__(self, problem: Exception):
+        context = getattr(problem, "ctx", None)
+        words = context.command_path.split()[1:] if context else []
+        told = _of_option(problem, context) or problem.format_message().rstrip(".")
+        super().__init__(f"{told}: {spelling.command(*words, help=True)} shows how it is used. Nothing was done.")
+
+
+def _of_option(problem: Exception, context) -> str | None:
+    """Return the sentence about an option that the command does not have; None for other problems."""
+    if not (context and hasattr(problem, "possibilities")):
+        return None
+    known = [word for parameter in context.command.get_params(context) for word in parameter.opts if word.startswith("--")]
+    name = context.command.name or "plimsoll"
+    return f"{name} has no option {problem.option_name}{spelling.hint(problem.option_name, known)}"

@@ -1,0 +1,64 @@
+"""`plimsoll reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plimsoll.cli import measuring, names, options, place
+from plimsoll.cli.plan import tell
+from plimsoll.cli.remake import from_archive
+from plimsoll.errors import PlimsollError
+
+
+def reproduce(
+    studies: options.Studies = None,
+    hours: Annotated[str | None, typer.Option(metavar="NUMBER", help="Hours of measuring in all, for each study.")] = None,
+    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="Minutes in all, from set-up to the pages.")] = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER", help="Measure and draw only this figure of the study. Repeatable.", autocompletion=names.figures
+        ),
+    ] = None,
+    profile: options.Profile = None,
+    directory: options.Directory = None,
+    image: options.Image = None,
+    runtimes: options.Runtimes = None,
+    config: options.Config = None,
+    archive: Annotated[
+        Path | None, typer.Option("--from", metavar="ARCHIVE", help="Make everything from an archive, and measure nothing.")
+    ] = None,
+    claims: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="With --from: judge by claims of your own. Repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be measured, and how long.")] = False,
+    set_up: options.SetUp = True,
+) -> int | None:
+    """Measure studies on this machine, judge their claims, and write their pages.
+
+    Time that was measured before counts: a larger number of hours goes on from there. Without hours, the profile `quick`
+    takes the usual time of each study; other profiles say how often everything is repeated.
+
+    Examples:
+      plimsoll reproduce                               # the studies of config/config.yaml
+      plimsoll reproduce --minutes 12                  # twelve minutes, from set-up to the pages
+      plimsoll reproduce jha2021 li2018 --hours 2      # two studies, two hours each
+      plimsoll reproduce liu2020 --figure 6            # what figure 6 shows
+      plimsoll reproduce liu2020 --runtimes docker     # bare metal and Docker
+      plimsoll reproduce --profile paper --dry-run     # what that would take
+      plimsoll reproduce --directory /data/run2        # results in another folder
+      plimsoll reproduce --from plimsoll-liu2020.zip   # everything from an archive
+    """
+    if archive:
+        measuring.refuse_with_archive(studies, hours, minutes, figure, profile, directory, image, runtimes, config, dry_run)
+        return from_archive(archive, claims or [])
+    if claims:
+        raise PlimsollError("--claims goes with --from: name the archive whose measurements are judged by these claims.")
+    asked = measuring.asked(studies, profile, config, runtimes)
+    time = measuring.time_of(hours, minutes, asked)
+    targets = measuring.figures(asked, figure)
+    if dry_run:
+        place.enter(directory)
+        return tell(asked.settings, time, targets)
+    return measuring.measure(asked, time, targets, directory, image, set_up)

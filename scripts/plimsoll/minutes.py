@@ -1,0 +1,78 @@
+"""Measure studies for hours each, or so long that a command takes a number of minutes in all.
+
+What it takes in all is foretold in one line: set-up, images, measuring and pages.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from plimsoll import designs, hours
+from plimsoll.config import studies
+from plimsoll.errors import PlimsollError
+from plimsoll.planning import timetable
+
+
+def spend_hours(names: Sequence[str], given: float | None, settings: list[str]) -> None:
+    """Measure those of the studies that have stages for `given` hours each, or for the usual hours of each design.
+
+    Raise PlimsollError as hours.spend does.
+    """
+    known = designs.known()
+    factors = {name: studies.load(name, known).design.factors for name in names}
+    wanted = {name: hours_ for name, of in factors.items() if of.STAGES and (hours_ := given or of.USUAL_HOURS)}
+    with _timed(timetable.foretell(wanted, hours=given)):
+        for name, hours_ in wanted.items():
+            hours.spend(name, hours_, settings)
+
+
+def spend(names: Sequence[str], minutes: float, settings: list[str]) -> None:
+    """Measure the studies, one after the other, so that their pages should be there `minutes` after the start of this
+    command.
+
+    Minutes of earlier commands count. If they are as many, do nothing. Raise PlimsollError if that is too short, if a
+    study is not measured in stages, or if the workflow fails.
+    """
+    _refuse_without_stages(names)
+    if (wanted := timetable.seconds_left(names, minutes)) <= 0:
+        print(f"plimsoll: {', '.join(names)}: the {minutes:g} minutes are spent; more minutes go on.", flush=True)
+        return
+    parts = timetable.foretell(names, minutes=minutes)
+    ends = time.time() + wanted - timetable.passed() - parts["pages"]
+    unfinished = [name for name in names if timetable.spent(name).minutes < minutes]
+    begins = time.time() + parts["images"]
+    if (each := timetable.hours_of((ends - begins) / len(unfinished))) <= 0:
+        least = math.ceil((wanted - (ends - begins) + timetable.seconds_of(0.0) * len(unfinished)) / 60)
+        raise PlimsollError(
+            f"--minutes {minutes:g} is too short: set-up, images, pages and the starts of the workflow take "
+            f"{least} minutes. Nothing was measured; give some minutes more, such as --minutes {least + 5}."
+        )
+    with _timed(parts):
+        for place, name in enumerate(unfinished):
+            begins = max(begins, time.time())
+            moment = begins + (ends - begins) / (len(unfinished) - place)
+            given = max(timetable.hours_of(moment - begins), each / 2)
+            hours.spend(name, timetable.spent(name).hours + given, settings, hours.Until(moment, minutes))
+
+
+@contextlib.contextmanager
+def _timed(parts: Mapping[str, float]) -> Iterator[None]:
+    """Print a forecast of the parts of this command, and note what set-up and measuring took."""
+    if parts["measuring"] > 0:
+        timetable.say(parts)
+    timetable.note("setup", timetable.passed())
+    begun = time.monotonic()
+    yield
+    images = timetable.noted().get("taken", {}).get("images", 0.0)
+    timetable.note("measuring", max(0.0, time.monotonic() - begun - images))
+
+
+def _refuse_without_stages(names: Sequence[str]) -> None:
+    """Raise PlimsollError for studies that are measured as often as the profile says, whatever time is given."""
+    known = designs.known()
+    if without := [name for name in names if not studies.load(name, known).design.factors.STAGES]:
+        raise PlimsollError(
+            f"--minutes is for studies that are measured in stages, and not for {', '.join(without)}. Nothing was measured; "
+            "leave --minutes away, or choose other studies."
+        )
