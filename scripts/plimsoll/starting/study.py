@@ -66,9 +66,9 @@ def of_benchmark(name: str, root: Path, benchmark: str, runtimes: Sequence[str],
     from plimsoll import environments, registry, workloads
     from plimsoll.workloads.base import Microservice
 
+    registry.find(workloads.of_kind(Microservice), "benchmark", benchmark)
     if not (name[-4:].isdigit() and name[:-4].isalpha() and name.islower()):
         raise PlimsollError(f"{shown(name)} is no name of a study: take letters and a year, such as stream2026.")
-    registry.find(workloads.of_kind(Microservice), "benchmark", benchmark)
     for runtime in runtimes:
         environments.find(runtime)
     metrics = _metrics(benchmark)
