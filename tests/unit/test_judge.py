@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from plimsoll import designs
+from plimsoll import cli, designs
 from plimsoll.analysis import collect, summaries
 from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import book, findings, verdicts
+from plimsoll.cli import place
 from plimsoll.config import studies
 from plimsoll.designs.table import closing, independence, judged, outputs
 from plimsoll.errors import PlimsollError
@@ -376,6 +377,25 @@ def test_a_plain_table_of_reference_observations_has_the_workflows_verdicts(tmp_
     found = judge(table[[*factors, "metric", "value", "unit", "better", "block"]], asked, factors=factors, name="li2018")
     assert found.verdicts == {claim["id"]: expected[claim["id"]] for claim in asked}
     assert set(found.verdicts.values()) == {"reproduced", "inconclusive"}
+
+
+def test_the_command_prints_verdicts_and_has_true_statuses(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    study = written(tmp_path, rows())
+    monkeypatch.setattr(place.paths, "PROJECT", tmp_path)
+    assert cli.main(["judge", "own.yaml"]) == 0
+    assert "3 claims: 2 reproduced, 1 contradicted.\nRead on: results/judged/own/report.html" in capsys.readouterr().out
+    assert cli.main(["judge", str(study), "--strict", "--json", "--out", "out"]) == 1
+    assert [one["verdict"] for one in json.loads(capsys.readouterr().out)] == ["reproduced", "contradicted", "reproduced"]
+    for words in (
+        ["judge"],
+        ["judge", "own.yaml", "--data", "results.csv"],
+        ["judge", "--claims", "own.yaml"],
+        ["judge", "no.yaml"],
+    ):
+        assert cli.main(words) == 2
+        told = capsys.readouterr()
+        assert told.out == "" and told.err.count("\n") == 1 and told.err.startswith("plimsoll: ")
 
 
 def test_the_tutorial_does_what_it_says(tmp_path):

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.cli import options, place
+
 
 def judge(
     study: Annotated[Path | None, typer.Argument(metavar="[STUDY.YAML]", help="A study of the design `table`.")] = None,
@@ -15,7 +17,8 @@ def judge(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where files go. Without it: results/judged/NAME.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Status 1 if a claim is contradicted.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")] = False,
+    directory: options.Directory = None,
+    json: options.AsJson = False,
 ) -> int:
     """Say which statements somebody's measurements bear out.
 
@@ -32,6 +35,7 @@ def judge(
 
     if (study is None) == (claims is None and not data) or (study is None and not (claims and data)):
         raise PlimsollError("Give a study, or both --claims and --data: plimsoll judge --help shows how. Nothing was judged.")
+    study, claims, out, *data = place.enter(directory, study, claims, out, *(data or ()))
     found = judged.of_file(study) if study else judged.of_files(data, claims)
     folder = out or Path("results/judged", found.study["id"])
     written = outputs.write(found, folder, [study or claims])
