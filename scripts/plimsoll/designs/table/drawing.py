@@ -1,4 +1,4 @@
-"""One figure per metric: the mean of each cell with its interval, and single runs."""
+"""One figure per metric: the geometric mean of each cell with its interval, and single runs."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,8 +29,8 @@ def draw(study: Study, metric: str, cells: pd.DataFrame, observations: pd.DataFr
         colour = COLOURS[first.index(row[factors[0]]) % len(COLOURS)]
         _cell(axis, place, row, colour, _runs(observations, metric, row, factors))
     axis.set_yticks(range(len(own)), names, fontsize=style.SMALLEST)
-    axis.invert_yaxis()
-    if len(own) and own["mean"].min() > 0 and own["mean"].max() > 5 * own["mean"].min():
+    axis.set_ylim(len(own) - 0.4, -0.6)
+    if len(own) and own["middle"].min() > 0 and own["middle"].max() > 5 * own["middle"].min():
         axis.set_xscale("log")
     axis.grid(axis="x")
     way = f" ({about['better']} is better)" if about["known"] else ""
@@ -42,7 +42,7 @@ def draw(study: Study, metric: str, cells: pd.DataFrame, observations: pd.DataFr
 def _some(cells: pd.DataFrame) -> pd.DataFrame:
     if len(cells) <= MOST:
         return cells
-    ranked = cells.sort_values("mean")
+    ranked = cells.sort_values("middle")
     return pd.concat([ranked.head(MOST // 2), ranked.tail(MOST // 2)]).sort_index().reset_index(drop=True)
 
 
@@ -59,19 +59,19 @@ def _cell(axis, place: int, row: pd.Series, colour: str, values: np.ndarray) -> 
     if len(values):
         spread = np.linspace(-0.22, 0.22, len(values)) if len(values) > 1 else np.zeros(1)
         axis.plot(values, place + spread, "o", color=colour, alpha=0.35, markersize=2, markeredgewidth=0)
-    if np.isfinite(row["mean_low"]):
-        axis.plot([row["mean_low"], row["mean_high"]], [place, place], color="black", linewidth=1.1)
-    axis.plot([row["mean"]], [place], "D", color=colour, markersize=4, markeredgecolor="black", markeredgewidth=0.6)
+    if np.isfinite(row["low"]):
+        axis.plot([row["low"], row["high"]], [place, place], color="black", linewidth=1.1)
+    axis.plot([row["middle"]], [place], "D", color=colour, markersize=4, markeredgecolor="black", markeredgewidth=0.6)
 
 
 def _caption(shown: pd.DataFrame, cells: pd.DataFrame) -> str:
     left_out = f" Of {len(cells)} cells, those with the smallest and the largest means." if len(shown) < len(cells) else ""
-    return f"Diamonds: means, with 95 % intervals of Student's. Dots: single runs, in their order from above.{left_out}"
+    return f"Diamonds: geometric means, whose ratios are compared, with 95 % intervals. Dots: single runs, in their order from above.{left_out}"
 
 
 def _alternative(about: dict, cells: pd.DataFrame, names: list[str]) -> str:
     if cells.empty:
         return f"{about['label']}: no cell has a value."
-    low, high = cells["mean"].idxmin(), cells["mean"].idxmax()
+    low, high = cells["middle"].idxmin(), cells["middle"].idxmax()
     ends = f"from {cells['mean'][low]:.3g} ({names[low]}) to {cells['mean'][high]:.3g} ({names[high]})"
-    return f"{about['label']} of {len(cells)} cells: means {ends} {about['unit']}."
+    return f"{about['label']} of {len(cells)} cells: geometric means {ends} {about['unit']}."

@@ -21,14 +21,14 @@ ENOUGH = 8
 def of_cells(table: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """Return one row per metric and cell, from observations in their order.
 
-    It has n, mean, standard deviation, coefficient of variation and the 95 % interval of the mean. `lag1` is the
+    It has n, mean, standard deviation and coefficient of variation. `middle` is the geometric mean, whose ratios are compared,
+    with its 95 % interval (`low`, `high`); it is the mean where a value is 0. `lag1` is the
     autocorrelation of the logarithms of values that follow each other, and `effective` the number of independent values
     with the same information, n (1 - lag1) / (1 + lag1), at most n. Both are NaN for fewer than ENOUGH values.
     """
     rows = []
     for key, group in table.groupby(["metric", *factors], sort=False):
         values = group["value"].to_numpy(float)
-        low, high = paper_tests.mean_interval(values)
         deviation = values.std(ddof=1) if len(values) > 1 else math.nan
         lag = lag1(values)
         rows.append(
@@ -36,11 +36,19 @@ def of_cells(table: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
                 **{"metric": key[0], "cell": cell_paths.of_row(dict(zip(factors, key[1:], strict=True)), factors)},
                 **dict(zip(factors, key[1:], strict=True)),
                 **{"n": len(values), "mean": values.mean(), "sd": deviation, "cv": deviation / values.mean()},
-                **{"mean_low": low, "mean_high": high, "minimum": values.min(), "maximum": values.max()},
+                **_middle(values),
+                **{"minimum": values.min(), "maximum": values.max()},
                 **{"lag1": lag, "effective": effective(len(values), lag)},
             }
         )
     return pd.DataFrame(rows)
+
+
+def _middle(values: np.ndarray) -> dict[str, float]:
+    positive = bool((values > 0).all())
+    scaled = np.log(values) if positive else values
+    found = (scaled.mean(), *paper_tests.mean_interval(scaled))
+    return dict(zip(("middle", "low", "high"), np.exp(found) if positive else found, strict=True))
 
 
 def of_means(rows: Sequence[Row], study: Study) -> pd.DataFrame:
@@ -53,7 +61,13 @@ def of_means(rows: Sequence[Row], study: Study) -> pd.DataFrame:
             {
                 **{"metric": row.metric, "cell": cell_paths.of_row(levels, factors), **levels},
                 **{"n": row.n, "mean": row.mean, "sd": row.sd, "cv": row.sd / row.mean},
-                **{"mean_low": row.mean - half, "mean_high": row.mean + half, "minimum": math.nan, "maximum": math.nan},
+                **{
+                    "middle": row.mean,
+                    "low": row.mean - half,
+                    "high": row.mean + half,
+                    "minimum": math.nan,
+                    "maximum": math.nan,
+                },
                 **{"lag1": math.nan, "effective": math.nan},
             }
         )
