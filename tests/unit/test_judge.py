@@ -202,6 +202,20 @@ def test_a_value_that_is_no_number_is_refused(tmp_path, value, said):
     assert refusal(tmp_path, table).startswith(f"results.csv, line 5: {said}")
 
 
+def test_a_line_with_a_value_too_many_and_a_column_that_is_twice_are_refused(tmp_path):
+    study = written(tmp_path, rows())
+    whole = (tmp_path / "results.csv").read_text()
+    for text, said in (
+        (whole.replace("\n1,x", "\n1,x,2", 1), "results.csv, line 2: it has 7 values, and there are 6 columns."),
+        (whole.replace("level,file", "file,file", 1), "results.csv, line 1: the column 'file' is there twice."),
+        ("level,file,value\n", "results.csv: it has no rows below its heads."),
+    ):
+        (tmp_path / "results.csv").write_text(text)
+        with pytest.raises(PlimsollError) as refused:
+            judged.of_file(study)
+        assert str(refused.value) == f"{tmp_path}/{said}"
+
+
 def test_zero_and_one_run_per_cell_are_refused(tmp_path):
     table = rows()
     table.loc[0, "value"] = 0
@@ -216,6 +230,12 @@ def test_better_is_refused_of_a_metric_without_a_direction():
     with pytest.raises(PlimsollError, match="of which nothing says whether higher or lower is better"):
         judge(table, [claim])
     assert judge(table, [claim], metrics={"time": {"better": "higher"}}).verdicts == {"table-c01": "reproduced"}
+
+
+def test_what_is_not_tested_may_name_what_the_table_does_not_have():
+    untested = {**HIGHER, "a": {"engine": ["v8"]}, "untestable": "the table has no engines"}
+    (result,) = judge(rows(), [untested]).results
+    assert (result["verdict"], result["reason"]) == ("not testable here", "the table has no engines")
 
 
 def test_levels_that_paths_cannot_have_are_told_apart():

@@ -66,6 +66,7 @@ def test_a_study_of_own_data_names_their_columns(tmp_path):
     path, _ = study.of_table("codecs", tmp_path, tmp_path / "runs.csv", "", "seconds", "lower", "Which codec?")
     document = yaml.safe_load(path.read_text())
     assert document["baseline"] == {"codec": ["a"]} and document["question"] == "Which codec?"
+    assert document["data"] == "../runs.csv"
     (result,) = judged.of_file(path).results
     assert result["verdict"] == "reproduced" and result["comparisons"] == 2
 

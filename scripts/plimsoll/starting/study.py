@@ -1,6 +1,7 @@
 """The first version of a study: of a table that somebody has measured, or of a benchmark of ours in several runtimes."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
         known = source.study["factors"]
         raise PlimsollError(f"{data}: there is no factor {shown(factor)}{hint(factor, known)}: it has {', '.join(known)}.")
     levels = _frequent(source, factor)
-    table = {"factor": factor, "levels": levels, "data": str(data.resolve()), "rows": []}
+    table = {"factor": factor, "levels": levels, "data": os.path.relpath(data.resolve(), own.resolve()), "rows": []}
     wide = any(row.metric == metric for row in source.rows)
     named = {**study, "metric": metric if wide else next(iter(source.study["metrics"]))}
     return write({own / "study.yaml": "study.yaml.j2", own / _test(name): "test_study.py.j2"}, **named, **table)

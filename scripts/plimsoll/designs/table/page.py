@@ -54,7 +54,12 @@ def shown_answer(judged: Judged) -> list[dict]:
     """
     if judged.answer is None:
         return []
-    return forest.with_plots(answer.shown(judged.answer.assign(cell_a=None, worst_cell=None), judged.study))
+    shown = forest.with_plots(answer.shown(judged.answer.assign(cell_a=None, worst_cell=None), judged.study))
+    plots = [part["plot"] for one in shown for part in one["parts"]]
+    for plot in plots:
+        # What a table compares need not be deployed.
+        plot["of"] = "level" if plot["of"] == "deployment" else plot["of"]
+    return shown
 
 
 def _claim(result: dict, judged: Judged) -> dict:
