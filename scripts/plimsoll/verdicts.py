@@ -9,7 +9,7 @@
 Importing this module takes milliseconds. What `judge` needs (NumPy, SciPy, pandas) is imported at its first call. The
 workflow is not: neither Snakemake nor anything that measures.
 
-How a verdict comes about:
+How claims are judged:
 - Each row of side a is compared with the row of side b that has the same levels otherwise, within the same block. The
   differences are of logarithms, and a paired t test judges their mean (Student 1908). From 20 comparisons of a metric on,
   spreads are moderated (Smyth 2004, doi:10.2202/1544-6115.1027).
@@ -82,8 +82,8 @@ def judge(
     `higher` or `lower` is `better`. `columns` names columns that are not called as their role is: {"block": "day"}. `alpha`
     is the probability of a wrong decision on a claim. `name` begins the ids of claims.
 
-    Raise PlimsollError for what does not fit: a column, metric, factor or level that is not there (the nearest is named), a
-    value that is no number or has no logarithm, two units in one metric, or no cell with three runs.
+    Raise PlimsollError for a column, metric, factor or level that is not there; the message names the nearest. Raise it
+    also for a value that is no number or has no logarithm, two units in one metric, or no cell with three runs.
     """
     from plimsoll.designs.table import claimed, judged, loading
     from plimsoll.designs.table.rows import of_table

@@ -1,4 +1,4 @@
-"""`plimsoll judge`: somebody's measurements and the claims about them, from files to verdicts."""
+"""`plimsoll judge`: measurements and the claims about them, from files to verdicts."""
 
 import json
 import subprocess
@@ -304,7 +304,7 @@ def test_a_claim_that_hangs_on_the_machine_is_conditional():
 
 
 def test_what_rows_without_blocks_assume_is_said(tmp_path):
-    """Runs that drift correlate, and are worth fewer than they are. Cells one after the other are told."""
+    """Runs that drift correlate, and are worth fewer than they are. The page says that cells follow each other."""
     walk = np.exp(np.cumsum(np.random.default_rng(3).normal(0, 0.05, 60)))
     table = pd.DataFrame({"level": ["1"] * 30 + ["9"] * 30, "value": walk})
     found = judged.of_file(written(tmp_path, table, [HIGHER]))

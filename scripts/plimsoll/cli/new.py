@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-# What can be begun, with its questions: option, what is asked, and what is taken if nobody answers.
+# The questions of each kind of thing: option, question, and the usual answer.
 QUESTIONS = {
     "study": {
         "of": ("What is it of: a table, or a benchmark of ours?", "table"),
@@ -31,25 +31,23 @@ QUESTIONS = {
 def new(
     what: Annotated[str, typer.Argument(metavar="WHAT", help="study, runtime, workload or chart.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: small letters, digits and dashes.")],
-    of: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Of a study: table, or a benchmark. Of a chart: its design.")
-    ] = None,
+    of: Annotated[str | None, typer.Option(metavar="KIND", help="table or a benchmark (study); a design (chart).")] = None,
     data: Annotated[str | None, typer.Option(metavar="FILE", help="The rows of a study of a table.")] = None,
     factor: Annotated[str | None, typer.Option(metavar="COLUMN", help="What a study of a table compares.")] = None,
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="What was measured, or a workload's unit.")] = None,
     better: Annotated[str, typer.Option(metavar="WAY", help="lower or higher.")] = "lower",
-    question: Annotated[str | None, typer.Option(metavar="TEXT", help="Of a study; or what a chart shows.")] = None,
-    runtimes: Annotated[str, typer.Option(metavar="NAMES", help="Of a study of a benchmark, beside bare metal.")] = "docker",
+    question: Annotated[str | None, typer.Option(metavar="TEXT", help="A question; what a chart shows.")] = None,
+    runtimes: Annotated[str, typer.Option(metavar="NAMES", help="What a benchmark runs in, beside bare metal.")] = "docker",
     like: Annotated[str | None, typer.Option(metavar="RUNTIME", help="The runtime that a new one is like.")] = None,
     program: Annotated[str | None, typer.Option(metavar="PATH", help="A workload's program, in its image.")] = None,
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="How it is called on pages.")] = None,
 ) -> None:
     """Write the first version of a study, a runtime, a workload or a chart, with comments and a test.
 
-    It works as it is. In a terminal, what no option says is asked.
+    It works as it is. In a terminal, the command asks for what no option says.
 
     Examples:
-      plimsoll new study sorting --data results.csv      # a table that somebody has measured
+      plimsoll new study sorting --data results.csv      # a table of measurements
       plimsoll new study stream2026 --of stream --runtimes docker,podman
       plimsoll new runtime docker-small --like docker
     """
@@ -68,7 +66,7 @@ def new(
 
 
 def _answer(given: str | None, question: str, usual: str) -> str:
-    """Return what an option says, or what a person answers, or the usual answer where nobody can be asked."""
+    """Return what an option says, or what the user answers, or the usual answer without a terminal."""
     if given is not None:
         return given
     return typer.prompt(question, default=usual, show_default=bool(usual)) if sys.stdin.isatty() else usual

@@ -8,7 +8,7 @@ from plimsoll.starting import checked, class_name, identifier, write
 
 
 def runtime(name: str, root: Path, like: str, label: str) -> list[Path]:
-    """Write a runtime that is like another one but for one thing, and its test. PlimsollError if that is not known."""
+    """Write a runtime that differs from another one in one thing, and its test. PlimsollError if that is not known."""
     from plimsoll import environments
 
     base = type(environments.find(like))

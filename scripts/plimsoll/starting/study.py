@@ -1,4 +1,4 @@
-"""The first version of a study: of a table that somebody has measured, or of a benchmark of ours in several runtimes."""
+"""The first version of a study: of a table of measurements, or of a benchmark in several runtimes."""
 
 import math
 import os

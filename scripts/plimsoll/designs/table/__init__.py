@@ -6,7 +6,7 @@ from plimsoll.design import Design
 
 
 class Table(Design):
-    """What somebody else measured: rows of a table, whose factors the study names. Nothing is measured by Plimsoll."""
+    """Rows that others have measured. The study names their factors, and Plimsoll measures nothing."""
 
     name = "table"
     MEASURES = False

@@ -10,5 +10,5 @@ class Attempts(design.Attempts):
     """Refuses to measure."""
 
     def attempt(self, attempt: Any) -> dict:
-        """Raise PlimsollError: somebody else has measured a table."""
+        """Raise PlimsollError: the rows of a table exist already."""
         raise PlimsollError("A study of the design `table` is not measured: plimsoll judge reads its rows.")

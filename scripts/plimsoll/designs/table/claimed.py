@@ -62,7 +62,9 @@ def complete(claimed: Claimed, study: Study) -> list[dict]:
         document = {"study": study["id"], "questions": questions, "claims": [claim]}
         yaml_files.check(document, "claims", claimed.where(number))
         if claim["question"] not in questions:
-            raise PlimsollError(f"{claimed.where(number)}: question: {shown(claim['question'])} is none of the file's.")
+            raise PlimsollError(
+                f"{claimed.where(number)}: question: {shown(claim['question'])} is not among the file's questions."
+            )
     places = {claim["id"]: claimed.where(number) for number, claim in enumerate(claims)}
     if len(places) < len(claims):
         again = next(claim["id"] for claim in claims if [one["id"] for one in claims].count(claim["id"]) > 1)
@@ -91,7 +93,7 @@ def _kind(claim: Mapping) -> str:
 
 
 def _check_direction(claim: dict, study: Study, where: str) -> None:
-    """Raise PlimsollError if a claim says better or worse of a metric whose better direction nobody has said."""
+    """Raise PlimsollError if a claim says better or worse of a metric whose better direction is not known."""
     unknown = [name for name in claim["metrics"] if name in study["metrics"] and not study["metrics"][name]["known"]]
     if claim.get("expected") in BY_DIRECTION and unknown:
         raise PlimsollError(

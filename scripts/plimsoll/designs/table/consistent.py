@@ -1,4 +1,4 @@
-"""Whether a paper's own table bears out the paper's statements (`paper_consistent`), by the rules for everybody's data."""
+"""Whether a paper's own table supports the paper's statements (`paper_consistent`), by the rules for all data."""
 
 import math
 from collections.abc import Mapping, Sequence

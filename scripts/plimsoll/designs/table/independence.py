@@ -22,9 +22,9 @@ def of_cells(table: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     """Return one row per metric and cell, from observations in their order.
 
     It has n, mean, standard deviation and coefficient of variation. `middle` is the geometric mean, whose ratios are compared,
-    with its 95 % interval (`low`, `high`); it is the mean where a value is 0. `lag1` is the
-    autocorrelation of the logarithms of values that follow each other, and `effective` the number of independent values
-    with the same information, n (1 - lag1) / (1 + lag1), at most n. Both are NaN for fewer than ENOUGH values.
+    with its 95 % interval (`low`, `high`); it is the mean where a value is 0. `lag1`
+    is the autocorrelation of the logarithms of values that follow each other. `effective` is the number of independent
+    values with the same information: n (1 - lag1) / (1 + lag1), at most n. Both are NaN for fewer than ENOUGH values.
     """
     rows = []
     for key, group in table.groupby(["metric", *factors], sort=False):
@@ -114,7 +114,7 @@ def said(rows: Sequence[Row], cells: pd.DataFrame) -> list[str]:
     told = [first, *_correlated(cells)]
     if not named and one_after_another(rows):
         told.append(
-            "All runs of a cell follow each other. A machine that grew slower or faster meanwhile looks like a difference "
+            "All runs of a cell follow each other. A machine that grows slower or faster from run to run looks like a difference "
             "between cells: measure in turns, and name the block."
         )
     return told
@@ -123,7 +123,7 @@ def said(rows: Sequence[Row], cells: pd.DataFrame) -> list[str]:
 def _correlated(cells: pd.DataFrame) -> list[str]:
     known = cells.dropna(subset="lag1")
     if known.empty:
-        return [f"No cell has {ENOUGH} runs, so it cannot be told whether runs that follow each other are alike."]
+        return [f"No cell has {ENOUGH} runs, too few to say whether runs that follow each other are alike."]
     least = (known["effective"] / known["n"]).min()
     return [
         f"Runs that follow each other correlate by {known['lag1'].median():.2f} (median of {len(known)} cells, largest "

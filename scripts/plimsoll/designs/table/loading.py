@@ -75,8 +75,8 @@ def assembled(document: Mapping, rows: list[Row], printed: list[Row], source: st
     levels = {factor: sorted({_level(row, factor) for row in (*rows, *printed)}) for factor in factors}
     study = {
         **{"id": document["id"], "design": DESIGN.name, "title": document.get("title", document["id"])},
-        "question": document.get("question", "Which of the statements do these measurements bear out?"),
-        "citation": document.get("citation", {"authors": "somebody", "venue": "a table", "year": ""}),
+        "question": document.get("question", "Which statements do these measurements support?"),
+        "citation": document.get("citation", {"authors": "its authors", "venue": "a table", "year": ""}),
         "alpha": document.get("alpha", ALPHA),
         **{"factors": factors, "levels": levels, "metrics": metrics, "experiments": {}, "figures": {}},
     }

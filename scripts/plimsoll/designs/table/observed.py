@@ -103,7 +103,7 @@ def plan(study: Study, rows: Sequence[Row]) -> Plan:
         path = cell_paths.of_row(levels, factors)
         cell = cells.setdefault(path, {**_cell(path), **levels})
         if any(cell[factor] != levels[factor] for factor in factors):
-            raise PlimsollError(f"{row.where}: its levels cannot be told from those of another row: fill the empty ones.")
+            raise PlimsollError(f"{row.where}: its levels look like those of another row: fill the empty ones.")
         cell["metrics"].setdefault(row.metric, 0)
         cell["metrics"][row.metric] += 1
     for cell in cells.values():

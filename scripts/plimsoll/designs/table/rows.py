@@ -1,4 +1,4 @@
-"""Rows of somebody's measurements, before they are a study: what a reader makes of a file."""
+"""Rows of measurements, as a reader makes them from a file."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ RATES = ("/s", "bit/s", "flops", "flop/s")
 
 @dataclass(frozen=True)
 class Row:
-    """One value of a metric, or the `mean`, `sd` and number (`n`) of several values that nobody has any more.
+    """One value of a metric, or the `mean`, `sd` and number (`n`) of several values that are not known.
 
     `levels` are its levels by factor. `where` is the file and line (or place in the file) that it comes from. `block`,
     `session` and `machine` are empty if the file has none.
@@ -48,8 +48,8 @@ class Columns:
     """Which column of a table has which role. Each has the role's own name, unless a study names another one.
 
     `metrics` are the columns of a table in wide form, by metric. The form is `wide` if a study says which columns, or if
-    there is no column of values. `factors` are the columns that are factors; None stands for all others. Of these, a
-    column of measured numbers is none in wide form, unless claims name it (`claimed`).
+    there is no column of values. `factors` are the columns that are factors; None stands for all others. In wide form, a
+    column of measured numbers is then left out, if no claim names it (`claimed`).
     """
 
     metric: str = "metric"
@@ -82,7 +82,7 @@ def better_by(unit: str) -> str:
 
 
 def number(text: object, what: str, where: str) -> float:
-    """Return a text as a number. PlimsollError, with its place, for what is none, or is not finite."""
+    """Return a text as a number. PlimsollError, with its place, for a text that is no finite number."""
     try:
         value = float(str(text).strip())
     except ValueError:

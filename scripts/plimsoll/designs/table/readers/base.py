@@ -27,7 +27,7 @@ class Reader(ABC):
 
 
 def document(path: Path) -> object:
-    """Return the content of a JSON file. PlimsollError, with the line, if it is none."""
+    """Return the content of a JSON file. PlimsollError, with the line, if it is not JSON."""
     try:
         return json.loads(path.read_text())
     except json.JSONDecodeError as error:
