@@ -6,8 +6,9 @@
 #   make setup                      only install what the commands need (STUDIES=, IMAGE=)
 #   make test                       the tests, on real containers (LONG=1: all of them)
 #   make lint                       what the style checkers say
+#   make docs                       the documentation as a site, in docs/_build
 #   make bench                      the workflow's own cost
-#   make faults HOURS=1             kill things while it measures (SEED=, NUMBER=, FAULTS=; docs/faults.md)
+#   make faults HOURS=1             kill things while it measures (SEED=, NUMBER=, FAULTS=; docs/reports/faults.md)
 #   make fuzz                       nonsense for every reader of files (SEED=, INPUTS=)
 
 .DEFAULT_GOAL := help
@@ -22,6 +23,7 @@ takes.faults = SEED NUMBER FAULTS HOURS
 takes.fuzz = SEED INPUTS
 takes.bench =
 takes.lint =
+takes.docs =
 takes.help =
 
 targets = $(patsubst takes.%,%,$(filter takes.%,$(.VARIABLES)))
@@ -66,10 +68,10 @@ LONG ?= 0
 # What a user gives, or the name of a file, reaches the shell only as the value of a variable, so it is never a command.
 # (A default is set before this line: an exported variable is defined, and `?=` leaves it as it is.)
 export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOURS MINUTES SEED NUMBER FAULTS INPUTS
-# Number of one start of the workflow (docs/statuses.md).
+# Number of one start of the workflow (docs/reference/statuses.md).
 export PLIMSOLL_START := $(shell date +%s%N)
 
-.PHONY: help reproduce setup test test-of-units test-of-users lint bench faults fuzz
+.PHONY: help reproduce setup test test-of-units test-of-users lint docs bench faults fuzz
 
 help:
 	@sed -n '/^[^#]/q; s/^#$$//p; s/^# \{1,3\}//p' Makefile
@@ -115,16 +117,21 @@ lint:
 	.venv/bin/snakefmt --check Snakefile rules
 	.venv/bin/snakemake --lint
 
+docs:
+	@bash scripts/setup/python.sh
+	.venv/bin/python -m sphinx -q -n -W --keep-going -b html docs docs/_build
+	@echo "docs/_build/index.html is the documentation."
+
 # Numbers about the workflow's own cost; nothing is asserted.
 bench: setup
 	.venv/bin/python -m tests.bench
 
-# Faults drawn from a seed, against each study (docs/faults.md). It goes on where it stopped, for HOURS or until FAULTS
+# Faults drawn from a seed, against each study (docs/reports/faults.md). It goes on where it stopped, for HOURS or until FAULTS
 # have struck. Faults after which something was lost, wrong or left are made again first. NUMBER makes one again.
 faults: setup
 	.venv/bin/python -m tests.faults --seed "$$SEED" $(if $(NUMBER),--number $$NUMBER,--again $(if $(FAULTS),--faults "$$FAULTS") \
 		$(if $(HOURS),--hours "$$HOURS"))
 
-# Nonsense for every reader of files, beyond what the tests give (docs/faults.md).
+# Nonsense for every reader of files, beyond what the tests give (docs/reports/faults.md).
 fuzz: setup
 	.venv/bin/python -m tests.fuzz --seed "$$SEED" $(if $(INPUTS),--inputs "$$INPUTS")

@@ -42,7 +42,7 @@ include: "rules/figures.smk"
 include: "rules/report.smk"
 
 
-# A workflow that has this one as a module calls these three as well (docs/hosts.md).
+# A workflow that has this one as a module calls these three as well (docs/how-to/cluster.md).
 onstart:
     show_progress()
     alone_and_at_home()

@@ -1,4 +1,4 @@
-"""Run the workflow on each of several hosts, as on one machine: snakemake -s rules/cluster.smk (docs/hosts.md).
+"""Run the workflow on each of several hosts, as on one machine: snakemake -s rules/cluster.smk (docs/how-to/cluster.md).
 
 It includes none of the other rules. They are about the machine on which they run, and this may be a login node.
 """

@@ -21,7 +21,7 @@ rule image:
         "python -m plimsoll image --name {wildcards.image} --base {params.base:q} --output {output} 2> >(tee {log} >&2)"
 
 
-# The packages of an image, with versions and sources (docs/security.md).
+# The packages of an image, with versions and sources (docs/explanation/security.md).
 rule sbom:
     input:
         "results/images/{image}.json",

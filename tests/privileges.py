@@ -1,4 +1,4 @@
-"""What nodes may do by docs/privileges.yaml: as the table of docs/security.md, and compared with what is seen in a node."""
+"""What nodes may do by docs/privileges.yaml: as the table of docs/explanation/security.md, and as seen in a node."""
 
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def row(name: str) -> str:
 
 
 def table() -> str:
-    """Return the table of docs/security.md."""
+    """Return the table of docs/explanation/security.md."""
     return "\n".join([f"| {' | '.join(HEADINGS)} |", f"|{' --- |' * len(HEADINGS)}", *map(row, ENVIRONMENTS)])
 
 

@@ -45,7 +45,7 @@ done
 
 node=${SLURMD_NODENAME:-} job=${SLURM_JOB_ID:-}
 if [ -n "$slurm" ] && [ "$node" != "$name" ]; then
-    die "$name is measured by a job of Slurm on it, and this is ${node:-no such job}: add --profile profiles/slurm, or say how ssh reaches $name (docs/hosts.md)."
+    die "$name is measured by a job of Slurm on it, and this is ${node:-no such job}: add --profile profiles/slurm, or say how ssh reaches $name (docs/how-to/cluster.md)."
 fi
 # Otherwise mpirun takes its slots and its launcher from Slurm, and Snakemake its settings from the submitter.
 for variable in $(compgen -e); do

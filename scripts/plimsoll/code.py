@@ -1,4 +1,4 @@
-"""Digest of the code that a stage uses. What is computed is made again when its code changes (docs/architecture.md).
+"""Digest of the code that a stage uses. What is computed is made again if its code changes (docs/explanation/architecture.md).
 
 Nothing is imported, because that takes seconds. Names are followed in the sources from one definition to the next. So a
 stage depends on the functions that it may call, and not on whole files. Comments and docstrings do not count.

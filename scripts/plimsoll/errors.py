@@ -34,7 +34,7 @@ class Outage(PlimsollError):
 
 
 class Incomplete(PlimsollError):
-    """Something that was begun and did not come to its end. What was measured is kept."""
+    """Something that began and did not finish. What was measured is kept."""
 
 
 class Lasting(Outage):

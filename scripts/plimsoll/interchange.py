@@ -247,7 +247,7 @@ class Tried(TypedDict):
     raw: str  # folder of its raw output, below the study's results
     seconds: dict[str, float]  # duration of each part of it
     noise: Noise
-    status: str  # docs/statuses.md
+    status: str  # docs/reference/statuses.md
     reason: str | None
 
 

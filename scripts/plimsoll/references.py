@@ -1,7 +1,7 @@
 """Reference measurements: those of one machine for each study, kept in results/reference/ for comparison.
 
 A study's folder there has an archive without pictures, from which everything can be made and judged again
-(docs/archives.md). Beside it lie the files that the README, the documentation and the notebooks show.
+(docs/reports/archives.md). Beside it lie the files that the README, the documentation and the notebooks show.
 """
 
 import shutil

@@ -59,7 +59,7 @@ def begin_session(settings: Sequence[str]) -> None:
 
     names = studies.selected(configuration.read(settings)["studies"])
     Path(".snakemake").mkdir(exist_ok=True)
-    # Nobody measures while the engine starts again.
+    # No process measures while the engine starts again.
     with lock.hold_folder(), lock.machine(environments.known):
         begun = {name: sessions.begin(Path("results"), name) for name in names}
         new = {name: session for name, session in begun.items() if not any((session.folder / "runs").rglob("*.json"))}
@@ -93,7 +93,7 @@ def take_images(source: Path, settings: Sequence[str]) -> None:
     from plimsoll.measuring import lock
 
     base = configuration.read(settings)["base_image"]
-    # Nobody measures what is put in another's place.
+    # No process measures an image while it is replaced.
     with lock.machine(environments.known):
         for tag, compared in portable.take(source, base).items():
             for said in (f"{tag} is taken from {source}", *compared):
@@ -149,7 +149,7 @@ def _beside(page: Path) -> list[Path]:
 
 
 def refused(problem: OSError) -> PlimsollError | None:
-    """Return an error of the operating system as one for people; None for one that is none of theirs."""
+    """Return an error of the operating system as a message for the user; None if the user can do nothing about it."""
     from plimsoll.measuring import means  # here, because what ends well has no use for it
 
     if outage := means.outage_of(problem):

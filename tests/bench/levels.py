@@ -47,7 +47,7 @@ def main() -> None:
 
 def between_sessions() -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Yield (archive, metric, comparisons with `p_sessions`) of every archive of the project that has several sessions."""
-    for path in sorted([*REFERENCES.glob("*/reference-*.zip"), *(PROJECT / "docs/evidence").glob("*.zip")]):
+    for path in sorted([*REFERENCES.glob("*/reference-*.zip"), *(PROJECT / "docs/reports/evidence").glob("*.zip")]):
         with zipfile.ZipFile(path) as archive:
             for member in archive.namelist():
                 if Path(member).name == "sessions.csv":

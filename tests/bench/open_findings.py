@@ -1,6 +1,6 @@
 """Claims that the reference measurements leave inconclusive: the noise of each, and the time that deciding it takes.
 
-docs/calibration/open.csv has one row per claim. It has the number of cells, and the largest number of blocks of one of
+docs/reports/calibration/open.csv has one row per claim. It has the number of cells, and the largest number of blocks of one of
 them, for a power of 80 % by the rules of the second stage. The hours follow from what runs took in the reference. A
 likeness is taken to be exact, and a difference to be as large as the claim's margin, or half of what the paper prints.
 Without a number, more blocks are needed than are ever bought, or the noise is not known. Measures nothing.

@@ -223,9 +223,9 @@ def test_a_user_without_root_measures_by_a_job(of_a_user, cluster, measured):
 
 
 def of_the_docs(folder: Path, place: Path) -> str:
-    """Return the Epilog of docs/hosts.md for the project in `folder` and this Python. It keeps its own things in `place`."""
+    """Return the Epilog of docs/how-to/cluster.md for the project in `folder` and this Python. It keeps things in `place`."""
     (script,) = re.findall(
-        r"```sh\n(#!/bin/sh\n# slurm.conf: Epilog=.*?)```", (PROJECT / "docs/hosts.md").read_text(), re.DOTALL
+        r"```sh\n(#!/bin/sh\n# slurm.conf: Epilog=.*?)```", (PROJECT / "docs/how-to/cluster.md").read_text(), re.DOTALL
     )
     usual = {
         "/path/to/plimsoll/.venv/bin/python": f"env PYTHONPATH={folder / 'scripts'} {sys.executable}",

@@ -216,7 +216,7 @@ def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, witho
 
 @pytest.mark.skipif(not ALLOWING.is_file(), reason=f"there is no {ALLOWING}, which comes with Podman")
 def test_a_parent_gets_along_with_a_filter_that_allows_what_runc_needs(services, image, monkeypatch):
-    """No run uses this filter: a child would then pass two filters, one more than the paper's (docs/nesting.md)."""
+    """No run uses this filter: a child would then pass two filters, one more than the paper's (docs/reports/nesting.md)."""
     with_filter = tuple(f"seccomp={ALLOWING}" if word == "seccomp=unconfined" else word for word in PARENTS.options)
     assert with_filter != PARENTS.options
     monkeypatch.setattr(type(PARENTS), "options", with_filter)

@@ -42,7 +42,7 @@ def made_slower(project, factor: float) -> str:
 
 
 def test_a_filter_that_came_back_is_found_in_the_evidence_of_the_docs(fresh):
-    without, back = (f"docs/evidence/plimsoll2026-{word}-seccomp.zip" for word in ("without", "with"))
+    without, back = (f"docs/reports/evidence/plimsoll2026-{word}-seccomp.zip" for word in ("without", "with"))
     done = compare(fresh, without, back, "--out", "compared")
     assert done.returncode == 1, done.stderr
     worse = pd.read_csv(fresh.folder / "compared/compare.csv").query("answer == 'worse'")

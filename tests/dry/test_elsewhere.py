@@ -22,7 +22,7 @@ OF_MODULE = {
     "runtimes": dict.fromkeys(("singularity", "singularity-instance", "singularity-cgroup"), "off"),
 }
 # The documentation shows the module with this path of a clone. Tests put another path in its place.
-DOCUMENTED, CLONE = PROJECT / "docs/hosts.md", "/path/to/plimsoll"
+DOCUMENTED, CLONE = PROJECT / "docs/how-to/module.md", "/path/to/plimsoll"
 
 
 def snakemake(project: Project, folder: Path, *words: str, settings: tuple[str, ...] = SETTINGS) -> subprocess.CompletedProcess:
@@ -115,7 +115,7 @@ def test_a_file_of_the_configuration_may_lie_in_the_project(project, elsewhere):
 
 
 def documented() -> str:
-    """Return the workflow that has the project as a module, as docs/hosts.md shows it."""
+    """Return the workflow that has the project as a module, as docs/how-to/module.md shows it."""
     (snippet,) = re.findall(r"```python\n(module plimsoll:.*?)```", DOCUMENTED.read_text(), re.DOTALL)
     assert snippet.count(CLONE) == 1
     return snippet

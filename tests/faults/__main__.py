@@ -1,5 +1,5 @@
 """Make faults during workflows: python -m tests.faults --seed SEED (--number NUMBER | --faults FAULTS | --hours HOURS).
-See docs/faults.md."""
+See docs/reports/faults.md."""
 
 import argparse
 import hashlib
@@ -23,7 +23,7 @@ from tests.faults.scenes import SCENES, SHORT
 from tests.workflow import machine
 
 # A campaign has one line per fault. The campaigns of the SEEDS, which the docs show, come with the project.
-RESULTS, SHOWN = PROJECT / ".cache/faults", PROJECT / "docs/calibration"
+RESULTS, SHOWN = PROJECT / ".cache/faults", PROJECT / "docs/reports/calibration"
 # Folder for the machine's files. It is on a disk and not in a place for temporary files, because the machine has its own.
 PLACE = paths.SYSTEM_IMAGE_STORE.parent
 SEED, SEEDS = 2026, (2026, 2027)

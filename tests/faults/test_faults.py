@@ -143,7 +143,7 @@ def test_a_fault_that_was_not_good_stays_so_until_it_has_struck_and_was():
 
 
 def test_the_docs_show_the_campaigns_that_come_with_the_project():
-    by, shown = stamp(), (PROJECT / "docs/faults.md").read_text()
+    by, shown = stamp(), (PROJECT / "docs/reports/faults.md").read_text()
     made = {seed: of(by, log(seed).read_text()) for seed in SEEDS}
     assert summary(one for results in made.values() for one in results) in shown
     for seed, results in made.items():

@@ -598,7 +598,7 @@ def test_an_archive_is_read_beside_other_results_and_unpacked_once(archive, resu
     assert opening.folder_of(results) == results and opening.reference_of(results) == results
 
 
-@pytest.mark.parametrize("path", sorted((PROJECT / "docs/evidence").glob("*.zip")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((PROJECT / "docs/reports/evidence").glob("*.zip")), ids=lambda path: path.stem)
 def test_an_archive_that_stays_as_an_earlier_version_wrote_it_is_read(path, beside):
     study = path.stem.partition("-")[0]
     folder = opening.folder_of(path) / study

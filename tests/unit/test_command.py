@@ -141,7 +141,7 @@ def test_what_the_system_refuses_is_a_sentence(capsys):
 
 
 def test_the_statuses_are_those_of_the_documentation():
-    text = (PROJECT / "docs/command.md").read_text()
+    text = (PROJECT / "docs/reference/command.md").read_text()
     assert dict(re.findall(r"^\| (\d+) \| `(\w+)` \|", text, re.MULTILINE)) == {f"{one.value}": one.name for one in Status}
 
 

@@ -97,7 +97,7 @@ def test_nothing_is_cut_off_and_no_link_is_broken(chromium, site, name):
 def violations(chromium) -> list[tuple]:
     """Return what axe-core finds in the open page: contrast below AA, missing names and texts, and wrong structure.
 
-    Of each table it looks at the first rows, because the others are alike.
+    It looks at the first rows of each table, because the others are alike.
     """
     chromium.run(f"{browser.axe()}; {OPENED}; {FEW_ROWS}")
     chosen = json.dumps({"runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]})

@@ -18,7 +18,8 @@ ENGINES = [name for name, one in environments.known().items() if isinstance(one,
 
 
 def test_the_page_has_the_table():
-    assert table() in (PROJECT / "docs/security.md").read_text(), f"docs/security.md should have:\n{table()}"
+    page = "docs/explanation/security.md"
+    assert table() in (PROJECT / page).read_text(), f"{page} should have:\n{table()}"
 
 
 def test_every_environment_is_in_it():

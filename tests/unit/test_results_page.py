@@ -1,4 +1,4 @@
-"""The page docs/results.md agrees with the reference measurements."""
+"""The page docs/reports/results.md agrees with the reference measurements."""
 
 import re
 
@@ -13,7 +13,7 @@ ROW = re.compile(r"^\| ([a-z0-9-]+) \| (RQ\d) \| ([\d |]+) \|$", re.MULTILINE)
 
 
 def on_the_page() -> dict[tuple[str, str], list[int]]:
-    text = (PROJECT / "docs/results.md").read_text()
+    text = (PROJECT / "docs/reports/results.md").read_text()
     return {(study, question): [int(cell) for cell in cells.split("|")] for study, question, cells in ROW.findall(text)}
 
 

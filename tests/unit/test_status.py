@@ -8,7 +8,7 @@ from tests.conftest import PROJECT
 
 
 def test_the_documentation_lists_the_same_statuses():
-    text = (PROJECT / "docs/statuses.md").read_text()
+    text = (PROJECT / "docs/reference/statuses.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| (.+) \| (yes|no) \| (yes|no) \|$", text, re.MULTILINE)
     assert [(name, meaning, counts == "yes", again == "yes") for name, meaning, counts, again in rows] == [
         (each.name, each.meaning, each.counts, each.again) for each in status.STATUSES

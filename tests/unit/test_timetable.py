@@ -125,7 +125,7 @@ def test_any_python_foretells_before_anything_is_installed(machine):
 
 
 class Spending:
-    """What is asked of the stages of measuring, in place of measuring."""
+    """Notes the calls of the stages of measuring, and measures nothing."""
 
     def __init__(self, monkeypatch):
         self.asked = []

@@ -1,4 +1,4 @@
-"""The table of docs/users.md, row by row: what each kind of user can measure."""
+"""The table of docs/how-to/ordinary-user.md, row by row: what each kind of user can measure."""
 
 import contextlib
 import json

@@ -1,7 +1,7 @@
 """Check that observations are possible: no run can do more than its cores, the memory or the link can.
 
-Cells in which nothing else uses a resource show what it can do (`capacity` in the study, config/README.md). A metric
-that fails this check does not measure what its claims are about (Hoefler and Belli 2015, rules 3 and 4).
+Cells in which nothing else uses a resource show what it can do (`capacity` in docs/reference/meanings.yaml). A metric that
+fails this check does not measure what its claims are about (Hoefler and Belli 2015, rules 3 and 4).
 
 The best of a few runs is not the most that can be done. The limit is a one-sided prediction limit for all of m
 observations (Hahn and Meeker 1991, section 4.8). If each observation is like the runs alone, the best of all exceeds it

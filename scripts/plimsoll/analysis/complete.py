@@ -59,7 +59,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     have = "has" if len(without) == 1 else "have"
     raise PlimsollError(
         f"{len(without)} of {len(by_cell)} cells of {plan['study']} {have} no run that counts: {named}. "
-        f"results/{plan['study']}/report.html lists these runs with their reasons. docs/statuses.md says which are tried again "
-        f"when the workflow starts the next time. After {plan['limits']['starts']} starts none is tried again: if the cause is "
-        f"repaired, raise `starts` in config/profiles/{plan['profile']}.yaml."
+        f"results/{plan['study']}/report.html lists these runs with their reasons. docs/reference/statuses.md says which are "
+        f"tried again when the workflow starts the next time. After {plan['limits']['starts']} starts none is tried again: if "
+        f"the cause is repaired, raise `starts` in config/profiles/{plan['profile']}.yaml."
     )

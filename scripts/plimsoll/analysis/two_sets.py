@@ -3,7 +3,7 @@
 The blocks of two sets have nothing in common. A cell's difference is therefore Welch's: of the means of the blocks'
 logarithms. But two days of one machine differ by more than their blocks show. A session is a level above blocks, so its
 part of the variance is added to that of the blocks. First this is a share of the blocks' variance, as found between
-sessions of machines that were not changed (docs/compare.md). The more sessions a set has, the more these count. Pure.
+sessions of machines that were not changed (docs/reports/compare.md). The more sessions a set has, the more these count. Pure.
 """
 
 import math

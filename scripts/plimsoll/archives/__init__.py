@@ -1,1 +1,1 @@
-"""Archives: all measurements of studies in one zip file, from which everything else can be made again (docs/archives.md)."""
+"""Archives: all measurements of studies in one zip file, from which all else can be made again (docs/reports/archives.md)."""

@@ -3,7 +3,7 @@
 The number is increased when this version could not read an archive of the previous version as it is. That happens when
 the manifest or the records' lines change their meaning. It also happens when a schema of a study, of claims or of a
 profile no longer accepts what it did. UPGRADES then gets a step from each older format that can still be read;
-docs/archives.md lists these formats.
+docs/reports/archives.md lists these formats.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The answers to a study's question: ratios to a baseline, one row per deployment and metric, compared as claims are.
 
-Each of the study's answers (`answer`, config/README.md) names levels as a claim does: the levels of its rows are side
+Each of the study's answers (`answer` in docs/reference/meanings.yaml) names levels as a claim does: its rows are side
 a, and the baseline is side b. The code for claims therefore finds the cells, pairs them by block, averages them and
 judges them.
 """

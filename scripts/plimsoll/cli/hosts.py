@@ -20,7 +20,7 @@ def hosts(
 ) -> None:
     """Write a page that says which claims hold on which host.
 
-    It measures nothing. docs/hosts.md says how several hosts are measured.
+    It measures nothing. docs/how-to/cluster.md says how several hosts are measured.
 
     Examples:
       plimsoll hosts

@@ -19,7 +19,7 @@ def session(
     config: options.Config = None,
     set_up: options.SetUp = True,
 ) -> int | None:
-    """Measure studies once more, with the engine started anew.
+    """Measure studies once more, after a restart of the engine.
 
     Images are unpacked again, too. Another session shows what one day cannot. A session that was begun and not finished
     goes on.

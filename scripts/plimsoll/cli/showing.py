@@ -11,7 +11,7 @@ from plimsoll import paths, spelling
 from plimsoll.config.studies import Study
 
 RESULTS = Path("results")
-# Most comparisons of a claim that are told.
+# Largest number of a claim's comparisons that are shown.
 COMPARED = 8
 
 

@@ -15,7 +15,7 @@ from plimsoll.tasks import Time
 
 
 class Foretold(NamedTuple):
-    """What set-up foretells before it installs anything: how long a command takes for these studies, with results in a folder."""
+    """What set-up foretells before it installs anything: how long a command takes for these studies in a folder."""
 
     studies: Sequence[str]
     time: Time

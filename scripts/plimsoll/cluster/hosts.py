@@ -124,7 +124,8 @@ def read(config: Mapping) -> Hosts:
         named[entry["name"]] = Host(**asked)
     if not named:
         raise PlimsollError(
-            'No host is named: --config hosts="[n1, n2]" names nodes of Slurm, and docs/hosts.md says how ssh reaches others.'
+            'No host is named: --config hosts="[n1, n2]" names nodes of Slurm, and docs/how-to/cluster.md says how ssh reaches '
+            "others."
         )
     if len({bool(host.ssh) for host in named.values()}) > 1:
         raise PlimsollError("hosts: nodes of Slurm and hosts that ssh reaches take two calls: name those of one kind in each.")

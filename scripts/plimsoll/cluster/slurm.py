@@ -39,7 +39,7 @@ def nodes() -> dict[str, Node]:
         if not shutil.which(program):
             raise PlimsollError(
                 f"{program} is not installed here: call this where Slurm's commands are, or say how ssh reaches the hosts "
-                "(docs/hosts.md)."
+                "(docs/how-to/cluster.md)."
             )
     try:
         done = subprocess.run(ASKED, capture_output=True, text=True, timeout=ANSWER_SECONDS)
@@ -82,5 +82,5 @@ def refuse_names(hosts: Iterable[Host]) -> None:
         except WorkflowError as problem:
             raise PlimsollError(
                 f"hosts: Snakemake's plugin for Slurm takes {host.name} for an option of sbatch: submit it by hand, with "
-                f"`sbatch --exclusive --nodelist={host.name} --wrap` and scripts/cluster/host.sh (docs/hosts.md)."
+                f"`sbatch --exclusive --nodelist={host.name} --wrap` and scripts/cluster/host.sh (docs/how-to/cluster.md)."
             ) from problem

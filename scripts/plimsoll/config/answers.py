@@ -1,4 +1,4 @@
-"""Answers to a study's question, as its file has them (`answer`, config/README.md): one, or a list of several."""
+"""Answers to a study's question, as its file has them (`answer`, docs/reference/meanings.yaml): one, or a list of several."""
 
 from collections.abc import Mapping
 

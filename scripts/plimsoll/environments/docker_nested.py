@@ -1,7 +1,7 @@
 """Nested containers: each runs in a parent, a container with an engine that has loaded the child's image from a file.
 
 A parent is not privileged. It has two capabilities more than other containers, no seccomp filter, the host's cgroups,
-and a volume for its engine. docs/nesting.md says what each is for. The children's cgroups are made in the run's own
+and a volume for its engine. docs/reports/nesting.md says what each is for. The children's cgroups are made in the run's own
 cgroup. So their time counts as the run's, and their leftovers go with the run's cgroup.
 """
 

@@ -134,7 +134,7 @@ class Queue:
 
     @contextlib.contextmanager
     def _claimed(self, name: str) -> Iterator[bool]:
-        """Hold the lock of a figure, and say whether nobody has begun it before: each is tried once."""
+        """Hold the lock of a figure, and say whether no process has begun it before: each is tried once."""
         with contextlib.ExitStack() as held:
             try:
                 descriptor = held.enter_context(self._locked(name, fcntl.LOCK_EX | fcntl.LOCK_NB))

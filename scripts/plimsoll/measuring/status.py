@@ -1,6 +1,6 @@
 """Every status that a run can have: its name, what it means, and what follows from it.
 
-docs/statuses.md has the same list for people; a test compares the two.
+docs/reference/statuses.md has the same list for people; a test compares the two.
 """
 
 from typing import NamedTuple

@@ -1,7 +1,8 @@
 """Recommend what to do, from the ratios of an answer to a study's question.
 
 A recommendation rests on what is shown only: a loss or a gain beyond the margin, or that such a loss is excluded. What
-is unknown is never recommended. A study's file has the verbs (`recommend`, config/README.md). All functions are pure.
+is unknown is never recommended. A study's file has the verbs (`recommend` in
+docs/reference/meanings.yaml). All functions are pure.
 """
 
 import math

@@ -209,7 +209,7 @@ def days(terms: Terms) -> str:
         return "Nothing is allowed for what differs between days: intervals and answers are of these sessions only."
     return (
         f"A session tells no more than {terms.session_blocks:g} blocks of as many days would: so much is allowed for what "
-        "differs between days (docs/compare.md)."
+        "differs between days (docs/reports/compare.md)."
     )
 
 

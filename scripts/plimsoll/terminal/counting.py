@@ -34,7 +34,7 @@ def refuse_missing(
             if _is_given_up(target, studies[name], plans[name]):
                 complete.refuse_given_up(plans[name])
     if problems:
-        raise PlimsollError("; ".join(problems) + ". docs/statuses.md says which are tried again at the next start.")
+        raise PlimsollError("; ".join(problems) + ". docs/reference/statuses.md says which are tried again at the next start.")
 
 
 def _runs(target: str, study: Study, plan: Plan) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Tests of the error rates of verdicts. Figures and data go to docs/calibration/.
+"""Tests of the error rates of verdicts. Figures and data go to docs/reports/calibration/.
 
 python -m tests.bench simulation    every rule and quantity on simulated observations: wrong verdicts, coverage, power
 python -m tests.bench stages        a second stage whose blocks follow from the first one's spread: wrong verdicts
@@ -17,7 +17,7 @@ import pandas as pd
 
 from tests.conftest import PROJECT
 
-FOLDER = PROJECT / "docs/calibration"
+FOLDER = PROJECT / "docs/reports/calibration"
 CELLS = ("uma/exact/E1/bare/any/default/standard/plain/{}", "uma/exact/E1/docker/any/default/standard/plain/{}")
 
 
@@ -29,11 +29,11 @@ def wilson(count: int, number: int) -> tuple[float, float]:
 
 
 def write(table: pd.DataFrame, name: str) -> None:
-    """Write a table to docs/calibration/."""
+    """Write a table to docs/reports/calibration/."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     table.to_csv(FOLDER / f"{name}.csv", index=False)
 
 
 def read(name: str) -> pd.DataFrame:
-    """Return a table of docs/calibration/."""
+    """Return a table of docs/reports/calibration/."""
     return pd.read_csv(FOLDER / f"{name}.csv")

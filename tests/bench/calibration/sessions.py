@@ -1,8 +1,8 @@
 """Two sets of results of an unchanged machine: how often `compare` says that something differs.
 
 The first are real: pairs of sessions of one processor, half an hour to days apart. Their table
-docs/calibration/sessions.csv has the number, mean and standard deviation of the logarithms of each cell's blocks in
-both. The others are simulated (docs/calibration/compared.csv), and the variance between sessions is a known share of
+docs/reports/calibration/sessions.csv has the number, mean and standard deviation of the logarithms of each cell's blocks in
+both. The others are simulated (docs/reports/calibration/compared.csv), and the variance between sessions is a known share of
 that between blocks. They give false differences in single cells and in whole tables, with and without what is allowed
 for days. They also give likeness wrongly shown at the margin, coverage, and differences found.
 """

@@ -50,7 +50,7 @@ class Attempts(design.Attempts):
 
         Return each section's part of the record, by cell. Each section is a separate mpirun with processes of its own. If
         sections shared processes, what one leaves in memory or in Open MPI would change the values of the next
-        (docs/architecture.md).
+        (docs/explanation/architecture.md).
 
         The launch ends after a section that failed or left processes, because these may still run in the containers. Cells
         whose sections were not reached are left out.

@@ -98,7 +98,8 @@ class Cells(design.Cells):
     def measured(self, cell: SplittingCell) -> dict:
         """Return the keys of a cell that say what is measured, in the order of its fingerprint.
 
-        The other sections of its launch are not among them: they do not change what is measured (docs/architecture.md).
+        The other sections of its launch are not among them: they do not change what is measured
+        (docs/explanation/architecture.md).
         """
         keys = ["path", "host", "containers", "ranks", "places", "mpi_parameters", "parameters"]
         if cell["keep_timeouts"]:

@@ -66,7 +66,8 @@ def _cell(axis, place: int, row: pd.Series, colour: str, values: np.ndarray) -> 
 
 def _caption(shown: pd.DataFrame, cells: pd.DataFrame) -> str:
     left_out = f" Of {len(cells)} cells, those with the smallest and the largest means." if len(shown) < len(cells) else ""
-    return f"Diamonds: geometric means, whose ratios are compared, with 95 % intervals. Dots: single runs, in their order from above.{left_out}"
+    middles = "Diamonds: geometric means, whose ratios are compared, with 95 % intervals."
+    return f"{middles} Dots: single runs, in their order from above.{left_out}"
 
 
 def _alternative(about: dict, cells: pd.DataFrame, names: list[str]) -> str:

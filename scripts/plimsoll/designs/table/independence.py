@@ -114,8 +114,8 @@ def said(rows: Sequence[Row], cells: pd.DataFrame) -> list[str]:
     told = [first, *_correlated(cells)]
     if not named and one_after_another(rows):
         told.append(
-            "All runs of a cell follow each other. A machine that grows slower or faster from run to run looks like a difference "
-            "between cells: measure in turns, and name the block."
+            "All runs of a cell follow each other. A machine that grows slower or faster from run to run then looks like a "
+            "difference between cells: measure in turns, and name the block."
         )
     return told
 

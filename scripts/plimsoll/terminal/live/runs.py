@@ -102,8 +102,8 @@ class OfStudy:
         more = " More runs like it are only counted." if self._alike[key] == MOST_ALIKE else ""
         cell, _, number = run.rpartition("/")
         return (
-            f"{found} after {attempts}: {self.queue.words(cell)} (repetition {number}): {reason}. It gives no value. "
-            f"The next start tries it again, unless {self.queue.folder.name} has used up its starts (docs/statuses.md).{more}"
+            f"{found} after {attempts}: {self.queue.words(cell)} (repetition {number}): {reason}. It gives no value. The next "
+            f"start tries it again, unless {self.queue.folder.name} has used up its starts (docs/reference/statuses.md).{more}"
         )
 
 

@@ -45,7 +45,7 @@ WORLDS = {
 NOISES = ("log-normal", "drift of a session")
 # The largest number of cells of a world.
 LARGEST = 8
-# Claims about a number and a spread are wrong more often than the nominal rate with one stage too (docs/verdicts.md).
+# Claims about a number and a spread are wrong more often than the nominal rate with one stage too (docs/reports/verdicts.md).
 LEFT_OUT = "variation"
 SETTLED = {verdicts.REPRODUCED: "reproduced", verdicts.CONTRADICTED: "contradicted", verdicts.CONDITIONAL: "conditional"}
 KEY = ["family", "holds", "expected"]

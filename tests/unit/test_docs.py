@@ -1,0 +1,260 @@
+"""The documentation is true: its commands can be typed, its links lead somewhere, its code runs, and the site is built.
+
+Nothing is executed that a page shows, except blocks of Python and dry runs of make.
+"""
+
+import ast
+import functools
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from plimsoll import __main__ as stages
+from plimsoll import cli
+from plimsoll.claims import book
+from plimsoll.cli import names, show
+from plimsoll.config import configuration, studies, yaml_files
+from plimsoll.errors import PlimsollError
+
+from tests import markdown
+from tests.conftest import PROJECT
+
+# What stands for a word of the user's: STUDY, [FOLDER, A, ...].
+PLACEHOLDER = re.compile(r"[A-Z_\[\].<>=]+(=[A-Z]+)?|.*\.\.\..*|.*[\[\]<>].*")
+WRITTEN = ("README.md", "docs/tutorials", "docs/how-to")
+# Words of the pages that people read whole.
+README = 800
+HOW_TO = range(250, 950)
+
+COMMANDS = [command for page in markdown.pages() for command in markdown.commands(page)]
+
+
+def of(*programs: str) -> list:
+    """Return the commands of the documentation with one of these programs, each once, as parameters of a test."""
+    found = {command.words: command for command in COMMANDS if command.words[0] in programs}
+    return [pytest.param(command, id=str(command)) for command in found.values()]
+
+
+def written() -> list[Path]:
+    """Return the pages that people read whole."""
+    return [page for page in markdown.pages() if str(page.relative_to(PROJECT)).startswith(WRITTEN)]
+
+
+def known(words: Iterable[str], there: Iterable[str]) -> None:
+    """Fail if a word is neither one that is there nor a placeholder."""
+    missing = [word for word in words if word not in set(there) and not PLACEHOLDER.fullmatch(word)]
+    assert not missing, f"{', '.join(missing)}: not there"
+
+
+# Commands
+
+
+def parsed(words: Iterable[str], inline: bool) -> tuple[str, dict]:
+    """Return the name and the parameters of a command of `plimsoll`. Nothing of it is done."""
+    group = typer.main.get_command(cli.app)
+    with group.make_context("plimsoll", list(words)) as context:
+        name, command, rest = group.resolve_command(context, [*context._protected_args, *context.args])
+        complete = rest or not inline
+        return name, command.make_context(name, rest, parent=context, resilient_parsing=not complete).params
+
+
+@pytest.mark.parametrize("command", of("./plimsoll", "plimsoll"))
+def test_a_command_of_plimsoll_can_be_typed(command):
+    words = command.words[1:]
+    # The option is typer's own. Parsing it would install completion for the shell of who runs the tests.
+    if not words or PLACEHOLDER.fullmatch(words[0]) or words == ("--install-completion",):
+        return
+    try:
+        name, given = parsed(words, command.inline)
+    except typer.Exit:  # --help and --version
+        return
+    known(given.get("studies") or (), names.studies())
+    known(given.get("runtimes") or (), names.runtimes())
+    known(filter(None, [given.get("profile")]), names.profiles())
+    settings = [word for word in given.get("config") or () if not PLACEHOLDER.fullmatch(word)]
+    selected = studies.selected(configuration.read(settings)["studies"])
+    for figure in given.get("figure") or ():
+        asked = [study for study in given["studies"] or selected if not PLACEHOLDER.fullmatch(study)]
+        assert all(show.find(figure, [study]).study == study for study in asked)
+    if name == "show" and given.get("thing") and not PLACEHOLDER.fullmatch(given["thing"]):
+        show.find(given["thing"], selected)
+    if inner := given.get("command"):
+        assert inner[0].endswith("plimsoll") and parsed(inner[1:], inline=False)
+
+
+@pytest.mark.parametrize("command", of("make"))
+def test_a_command_of_make_has_a_target_and_variables(command):
+    words = [word for word in command.words[1:] if not PLACEHOLDER.fullmatch(word)]
+    done = subprocess.run(["make", "--dry-run", *words], cwd=PROJECT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def text_of(path: str) -> str:
+    """Return the text of a file of the project."""
+    return (PROJECT / path).read_text()
+
+
+@functools.cache
+def rules() -> set[str]:
+    """Return the names of the workflow's rules."""
+    files = [PROJECT / "Snakefile", *(PROJECT / "rules").glob("*.smk")]
+    return {name for file in files for name in re.findall(r"^\s*(?:rule|checkpoint) (\w+):", file.read_text(), re.MULTILINE)}
+
+
+def made(target: str) -> bool:
+    """Return whether a target of Snakemake is a rule, a file that is there, or one that the workflow makes."""
+    if target in rules() or (PROJECT / target).exists() or target in ("results/claims.html", "results/index.html"):
+        return True
+    if image := re.fullmatch(r"results/images/(\w+)(\.sbom)?\.json", target):
+        return (PROJECT / "containers" / image[1]).is_dir()
+    if not (part := re.fullmatch(r"results/([\w-]+)/(?:(figures|tables)/(\w+)\.(?:pdf|png|csv)|report\.html)", target)):
+        return False
+    study, kind, name = part.groups()
+    known_names = yaml.safe_load(text_of(f"config/studies/{study}.yaml")) if study in names.studies() else {}
+    return study in names.studies() and (not kind or name in known_names[kind])
+
+
+@pytest.mark.parametrize("command", of("snakemake"))
+def test_a_command_of_snakemake_has_options_and_targets(command):
+    from snakemake.cli import get_argument_parser
+
+    # The option of a plugin that the environment need not have.
+    words = [word for word in command.words[1:] if word not in ("--slurm-status-command", "squeue")]
+    parser = get_argument_parser()
+    given = parser.parse_args(words)
+    missing = [target for target in given.targets if not PLACEHOLDER.fullmatch(target) and not made(target)]
+    assert not missing, f"the workflow does not make {', '.join(missing)}"
+    profiles = given.profile if isinstance(given.profile, list) else [given.profile]
+    for path in filter(None, [given.snakefile, given.workflow_profile, *profiles]):
+        assert str(path).startswith("/path/to/") or (PROJECT / path).exists(), path
+    if not given.snakefile and given.config:
+        configuration.read([word for word in given.config if not PLACEHOLDER.fullmatch(word)])
+
+
+@pytest.mark.parametrize("command", of("python"))
+def test_a_module_that_is_run_is_there(command):
+    module, *words = command.words[1:]
+    if module == "plimsoll" and not command.inline:
+        stages._parser().parse_args(words)
+    elif module == "pytest":
+        assert all((PROJECT / word).exists() for word in words if word.startswith("tests/"))
+    elif module == "tests.bench" and words:
+        known(words, re.findall(r'^    "(\w+)":', text_of("tests/bench/__main__.py"), re.MULTILINE))
+    else:
+        assert importlib.util.find_spec(module)
+
+
+# Code
+
+
+def code(language: str) -> list:
+    """Return the blocks of a language in the pages that people read whole, as parameters of a test."""
+    found = [(page, block) for page in written() for block in markdown.blocks(page) if block.language == language]
+    return [pytest.param(block.text, id=f"{page.name}-{number}") for number, (page, block) in enumerate(found)]
+
+
+@pytest.mark.parametrize("text", code("python"))
+def test_a_block_of_python_runs(text):
+    if text.startswith("module "):
+        pytest.skip("it is a workflow: tests/dry/test_elsewhere.py runs it")
+    ast.parse(text)
+    defined: dict = {}
+    exec(text, defined)
+    for runtime in defined.get("ENVIRONMENTS", ()):
+        assert runtime.label and runtime.name
+
+
+@pytest.mark.parametrize("text", code("yaml"))
+def test_a_block_of_yaml_is_a_document_of_its_kind(text):
+    document = yaml.safe_load(text)
+    if "claims" in document:
+        yaml_files.check(document, "claims", "the page", text)
+        there = {claim["id"]: claim for claim in book.load(document["study"])}
+        assert all(claim["statement"] == there[claim["id"]]["statement"] for claim in document["claims"])
+    elif "hosts" in document:
+        allowed = yaml.safe_load(text_of("config/schemas/cluster.yaml"))["properties"]
+        assert set(document) <= set(allowed)
+    else:
+        assert set(document) <= set(yaml.safe_load(text_of("config/schemas/study.yaml"))["properties"])
+
+
+# Links
+
+
+@functools.cache
+def generated() -> set[str]:
+    """Return the paths of the pages that the build makes, below docs/."""
+    sys.path.insert(0, str(PROJECT / "docs/extension"))
+    try:
+        import reference_pages
+
+        return {f"reference/generated/{name}.md" for maker in reference_pages.MAKERS for name in maker.pages(PROJECT)}
+    finally:
+        sys.path.remove(str(PROJECT / "docs/extension"))
+
+
+def broken(page: Path, link: str) -> bool:
+    """Return whether a link of a page leads nowhere."""
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    if target.is_relative_to(PROJECT / "docs/reference/generated"):
+        return str(target.relative_to(PROJECT / "docs")) not in generated()
+    if any(target.is_relative_to(PROJECT / folder) for folder in markdown.BUILT):
+        return False  # the test of the site knows
+    if not target.is_relative_to(PROJECT) or not target.exists():
+        return True
+    return bool(anchor) and target.suffix == ".md" and anchor not in markdown.anchors(target)
+
+
+@pytest.mark.parametrize("page", markdown.pages(), ids=lambda page: str(page.relative_to(PROJECT)))
+def test_links_and_paths_lead_somewhere(page):
+    local = [link for link in markdown.links(page) if not re.match(r"[a-z]+:", link)]
+    assert [link for link in local if broken(page, link)] == []
+    assert [path for path in markdown.paths(page) if not _is_there(path)] == []
+
+
+def _is_there(path: str) -> bool:
+    """Return whether a path leads somewhere in the project, its package or its tests."""
+    return any(any(folder.glob(path.rstrip("/"))) for folder in (PROJECT, PROJECT / "scripts/plimsoll", PROJECT / "tests"))
+
+
+def test_every_page_is_in_the_contents():
+    contents = [(page, one.text) for page in markdown.pages() for one in markdown.blocks(page) if one.language == "{toctree}"]
+    entries = [(page, line) for page, text in contents for line in text.splitlines() if line and not line.startswith(":")]
+    listed = {path for page, entry in entries for path in page.parent.glob(f"{entry}.md")}
+    pages = {page for page in markdown.pages() if page.is_relative_to(PROJECT / "docs")} - {PROJECT / "docs/index.md"}
+    assert pages - listed == set()
+
+
+# Lengths
+
+
+def test_pages_are_short():
+    words = {page: len(markdown.text_of(page).split()) for page in written()}
+    assert words[PROJECT / "README.md"] <= README
+    how_to = {page.name: number for page, number in words.items() if page.parent.name == "how-to"}
+    assert {name: number for name, number in how_to.items() if number not in HOW_TO} == {}
+
+
+# The site
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("sphinx"), reason="Sphinx is not in this environment: make setup installs it")
+def test_the_site_is_built_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", "docs", str(tmp_path)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "tutorials/first-answer.html").is_file()
+
+
+def test_a_placeholder_is_told_from_a_name():
+    with pytest.raises(AssertionError, match="lui2020"):
+        known(["STUDY", "[STUDY", "...]", "liu2020", "lui2020"], ["liu2020"])
+    with pytest.raises((typer.TyperException, PlimsollError)):
+        parsed(["reproduce", "--hour", "1"], inline=False)
