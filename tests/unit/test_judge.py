@@ -421,7 +421,7 @@ def test_the_command_prints_verdicts_and_has_true_statuses(tmp_path, monkeypatch
 def test_the_tutorial_does_what_it_says(tmp_path):
     """Its table and its claim are judged as it says; its studies are those of the tests above."""
     text = (PROJECT / "docs/tutorials/judge.md").read_text()
-    table, claims = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("csv", "yaml"))
+    table, claims = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("text", "yaml"))
     (tmp_path / "results.csv").write_text(table)
     (tmp_path / "paper.yaml").write_text(claims)
     found = judged.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")

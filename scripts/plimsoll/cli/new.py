@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from plimsoll.cli import options
+
 # The questions of each kind of thing: option, question, and the usual answer.
 QUESTIONS = {
     "study": {
@@ -37,7 +39,9 @@ def new(
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="What was measured, or a workload's unit.")] = None,
     better: Annotated[str, typer.Option(metavar="WAY", help="lower or higher.")] = "lower",
     question: Annotated[str | None, typer.Option(metavar="TEXT", help="A question; what a chart shows.")] = None,
-    runtimes: Annotated[str, typer.Option(metavar="NAMES", help="What a benchmark runs in, beside bare metal.")] = "docker",
+    runtimes: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="What a benchmark runs in, beside bare metal. Without it: docker.")
+    ] = None,
     like: Annotated[str | None, typer.Option(metavar="RUNTIME", help="The runtime that a new one is like.")] = None,
     program: Annotated[str | None, typer.Option(metavar="PATH", help="A workload's program, in its image.")] = None,
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="How it is called on pages.")] = None,
@@ -60,7 +64,7 @@ def new(
     given |= {"like": like, "program": program, "label": label}
     answers = {key: _answer(given[key], *asked) for key, asked in QUESTIONS[what].items()}
     if what == "study" and answers["of"] != "table":
-        answers["runtimes"] = runtimes
+        answers["runtimes"] = ",".join(options.split(runtimes)) or "docker"
     for path in _written(what, name, {**answers, "better": better}):
         print(f"{path} is written.")
 

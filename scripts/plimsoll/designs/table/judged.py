@@ -63,6 +63,6 @@ def judged(source: Source, claims: Claimed) -> Judged:
 
 
 def _told(result: dict) -> dict:
-    """Return a result without what `precise` would repeat: as a table is not measured again. It says how many runs should decide it."""
+    """Return a result without what `precise` would repeat. It says how many runs should decide an open claim."""
     needed = result.get("needed") if result["verdict"] == verdicts.INCONCLUSIVE else None
     return {**result, "decide": None, "runs_needed": needed}
