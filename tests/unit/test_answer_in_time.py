@@ -8,7 +8,7 @@ from plimsoll.claims import answer, costs, needs
 from plimsoll.claims.measured import Measured
 from plimsoll.config import studies
 from plimsoll.pages import answer as answer_page
-from plimsoll.pages import formats
+from plimsoll.pages import forest, formats
 from plimsoll.planning import forecasts, planner
 from plimsoll.planning.allocation import Need
 from plimsoll.planning.availability import TOO_SHORT
@@ -144,7 +144,7 @@ def too_short(liu2020, config, small_host):
 
 def rendered(shown: list[dict]) -> str:
     macro = formats.environment().get_template("answer.html.j2").module.answered
-    return " ".join(str(macro(shown, 0.05)).split())
+    return " ".join(str(macro(forest.with_plots(shown), 0.05)).split())
 
 
 def test_what_there_was_no_time_for_says_so_with_the_command(too_short, liu2020):

@@ -119,7 +119,7 @@ def test_a_command_imports_no_other():
         ("show liu2020/fog06", "There is no claim, figure or run liu2020/fog06 (did you mean liu2020/fig06?)"),
         ("reproduce --hours abc", "--hours abc is not a number: give hours, such as 1 or 0.15"),
         ("reproduce --minutes 0", "--minutes must be above 0 and finite"),
-        ("reproduce --minutes 1 --hours 1", "--hours and --minutes are the same time"),
+        ("reproduce --minutes 1 --hours 1", "--hours is the time of measuring, and --minutes that of everything"),
         ("reproduce --claims mine.yaml", "--claims goes with --from"),
         ("reproduce liu2020 --from x.zip", "--from makes everything that the archive has"),
         ("precise --width wide", "The width 'wide' is not a number"),
@@ -161,7 +161,7 @@ def test_an_interrupted_command_says_what_stays_and_what_goes_on(monkeypatch, ca
         cli.main(["reproduce"])
     assert ended.value.code == Status.INTERRUPTED
     said = capfd.readouterr().err
-    assert "interrupted. What is measured stays" in said and "to go on: ./plimsoll x\n" in said
+    assert "interrupted. What was measured is kept" in said and "To go on: ./plimsoll x\n" in said
 
 
 def test_the_command_that_was_typed_is_noted(monkeypatch):

@@ -79,7 +79,7 @@ def test_a_narrow_interval_is_asked_to_be_narrower(measured):
         ({"needed": 10001}, {}, "more than 10,000 repetitions"),
         ({"needed": None}, {}, "cannot be estimated"),
         ({"needed": float("nan")}, {}, "cannot be estimated"),
-        ({}, {"test": "Page"}, "this is none"),
+        ({}, {"test": "Page"}, "this is another kind of comparison"),
         ({}, {"n": 2}, "fewer than 3 blocks"),
         ({"needed": 20, "n_most": 30}, {}, "30 repetitions did not decide it"),
     ],

@@ -95,7 +95,7 @@ def test_a_long_list_is_cut_and_an_empty_one_says_so():
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"components": [1]}', '{"components": []}'])
 def test_a_damaged_bill_is_named(tmp_path, content):
     (tmp_path / "hpcc.sbom.json").write_text(content)
-    with pytest.raises(Damaged, match="hpcc.sbom.json is damaged: delete it"):
+    with pytest.raises(Damaged, match="hpcc.sbom.json is damaged. Delete it"):
         fixes.listed(tmp_path / "hpcc.sbom.json")
 
 

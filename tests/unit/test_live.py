@@ -259,7 +259,7 @@ def test_what_snakemake_refuses_is_told(results, capfd):
     events.take(event(LogEvent.ERROR, exception="CyclicGraphException"), "CyclicGraphException in rule a")
     events.close()
     said = capfd.readouterr().err
-    assert "plimsoll: No rule to produce results/x, and nothing was done. `make list` lists what can be made.\n" in said
+    assert "plimsoll: No rule to produce results/x, and nothing was done. `./plimsoll list` lists what can be made.\n" in said
     assert "CyclicGraphException in rule a\n" in said
 
 

@@ -12,7 +12,7 @@ from plimsoll.designs.nesting.factors import PLACEMENTS
 from plimsoll.errors import PlimsollError
 from plimsoll.host import topology
 from plimsoll.pages import answer as answer_page
-from plimsoll.pages import answer_words, formats
+from plimsoll.pages import answer_words, forest, formats
 from plimsoll.planning import planner
 
 from tests.conftest import PROJECT, built
@@ -163,7 +163,8 @@ def test_a_table_of_before_there_were_several_is_still_read(answered, amaral2015
 
 def test_answers_stand_one_after_another_with_a_heading_each(answered, amaral2015):
     macro = formats.environment().get_template("answer.html.j2").module.answered
-    page = str(macro(answer_page.shown(answered(HALVED), amaral2015), amaral2015["alpha"]))
+    shown = answer_page.shown(answered(HALVED), amaral2015)
+    page = str(macro(forest.with_plots(shown), amaral2015["alpha"]))
     places = [page.index(f"<h3>{formats.capital(name)}</h3>") for name in (PROGRAM, CREATION, LOCAL, REMOTE)]
     assert places == sorted(places)
     assert page.count("<h4>1 instance</h4>") == 2 and "<h4>One host" not in page

@@ -321,7 +321,7 @@ def test_a_second_study_takes_nothing_of_the_first_off_the_page(several):
         assert page.find(id=f"answer-{name}") and page.find("h2", id=name)
         start = BeautifulSoup((several / "index.html").read_text(), "html.parser")
         assert start.find("h2", id=name) and start.find("a", href=f"{name}/report.html")
-    assert start.find(id="others").find_next("table").find("code").get_text().startswith("make reproduce STUDIES=")
+    assert start.find(id="others").find_next("table").find("code").get_text().startswith("./plimsoll reproduce ")
 
 
 def lose(folder: Path) -> None:

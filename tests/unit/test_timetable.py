@@ -163,8 +163,8 @@ def test_minutes_that_are_spent_are_not_spent_again(machine, monkeypatch, capsys
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--minutes", "3"], "MINUTES=3 is too short: set-up, images, pages and the starts of the workflow take 5 minutes"),
-        (["--minutes", "soon"], "MINUTES=soon is not a number"),
+        (["--minutes", "3"], "--minutes 3 is too short: set-up, images, pages and the starts of the workflow take 5 minutes"),
+        (["--minutes", "soon"], "--minutes soon is not a number"),
         (["--minutes", "12", "studies=li2018"], "and not for li2018, li2018-hadoop"),
     ],
 )

@@ -7,6 +7,7 @@ from logging import LogRecord
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from plimsoll import spelling
 from plimsoll.terminal.live import display, words
 from plimsoll.terminal.live.display import OURS, Display
 
@@ -83,6 +84,6 @@ class Events:
     def _error(self, record: LogRecord, text: str) -> None:
         if record.exception == NO_RULE:
             said = text.partition("\n")[2].partition(" (if you")[0].rstrip(".")
-            text = f"{OURS}{said}, and nothing was done. `make list` lists what can be made."
+            text = f"{OURS}{said}, and nothing was done. `{spelling.command('list')}` lists what can be made."
         if record.exception not in OF_JOBS and not text.startswith(ENDED):
             self.shown.report_error(text)
