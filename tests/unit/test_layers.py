@@ -29,6 +29,7 @@ LAYERS = (
     ("terminal",),
     ("archives",),
     ("designs",),
+    ("verdicts", "starting"),
     ("workflow", "rounds", "clean_up", "doctor", "checking"),
     ("hours", "given", "references", "remake", "trying"),
     ("minutes",),

@@ -114,4 +114,4 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         refer(f"metrics.{name}.limited_by", [metric["limited_by"]] if "limited_by" in metric else [], list(resources))
     for resource, one in resources.items():
         refer(f"capacity.{resource}.alone", list(one["alone"]), design.factors.FACTORS)
-    return Study(study, design)
+    return Study(study, design.for_study(study))
