@@ -304,7 +304,7 @@ class Design:
     """
 
     name: str  # of its folder, and of its schema in config/schemas/designs/
-    MEASURES: bool = True  # whether Plimsoll measures such a study, and may be asked for more runs
+    MEASURES: bool = True  # whether Plimsoll measures such a study, and can make more runs of it
 
     factors = Part(Factors)
     check = Part(Check)

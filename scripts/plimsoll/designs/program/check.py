@@ -45,7 +45,7 @@ def _check_metric(key: str, metric: dict) -> None:
 
 
 def check_pattern(key: str, pattern: str) -> re.Pattern:
-    """Return a regular expression. PlimsollError, which names the key, if it is none."""
+    """Return a regular expression. Raise PlimsollError, which names the key, if the pattern is not valid."""
     try:
         return re.compile(pattern, re.MULTILINE)
     except re.error as problem:

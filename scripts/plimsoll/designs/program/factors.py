@@ -22,7 +22,7 @@ class Timed(TypedDict):
     """One run of the program: what it took, and what it printed."""
 
     values: dict[str, float]  # by the name of the study's metric
-    output: str  # SHA-256 of what it printed, without what the study's filters match
+    output: str  # SHA-256 of its output, without what the study's filters match
 
 
 class ProgramRecord(interchange.Record):

@@ -14,7 +14,7 @@ OF_STATUS = {
     "capabilities": "CapEff",
     "new privileges": "NoNewPrivs",
 }
-# Sections of which the text itself is told, by name.
+# Sections whose text is shown as a whole, by name.
 WHOLE = {
     "clock source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     "transparent huge pages": "/sys/kernel/mm/transparent_hugepage/enabled",

@@ -9,10 +9,10 @@ import pandas as pd
 
 from plimsoll.measuring import record, status
 
-# Counts of a run of the program that are told if they differ by at least this factor.
+# Counts of a run of the program. They are shown if they differ by at least this factor.
 COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (preempted)", "faults": "page faults"}
 TOLD_FACTOR = 1.5
-# Libraries that often decide about speed, by the name of their file; and the most files that are told.
+# Libraries that often decide about speed, by the name of their file. At most MOST_FILES files are shown.
 FIRST_NAMED = ("BLAS", "libc", "libm", "ld-linux-x86-64", "libgomp", "libmpi")
 BLAS = re.compile("blas|mkl_|blis|lapack")
 MOST_FILES = 8
