@@ -99,7 +99,9 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
             if value not in known:
                 raise PlimsollError(f"{source}: {key}: {shown(value)} is not one of {', '.join(known)}.")
 
-    refer("image", [study["image"]], paths.recipes())
+    # A configuration may have recipes of its own: that of a user's program.
+    recipes = (path for folder in (paths.PROJECT, paths.CONFIG) for path in (folder / "containers").glob("*"))
+    refer("image", [study["image"]], sorted({path.name for path in recipes}))
     for name, figure in study["figures"].items():
         refer(f"figures.{name}.experiment", [figure["experiment"]], list(study["experiments"]))
         refer(f"figures.{name}.metrics", figure.get("metrics", []), list(study["metrics"]))
