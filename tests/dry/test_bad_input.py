@@ -152,11 +152,11 @@ DOCKER_E2 = "uma/exact/E2/docker/any/default/standard/plain/beff"
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("liu2020/figures/fig99.pdf", "liu2020 has no figure fig99; it has fig01, fig04 to fig40."),
-        ("jha2021/figures/fig99.csv", "jha2021 has no figure fig99; it has fig05 to fig13, matrix."),
+        ("liu2020/figures/fig99.pdf", "liu2020 has no figure fig99 (did you mean fig39?); it has fig01, fig04 to fig40."),
+        ("jha2021/figures/fig99.csv", "jha2021 has no figure fig99 (did you mean fig09?); it has fig05 to fig13, matrix."),
         ("liu2020/figures/fig09.svg", "a figure is made as "),
         ("liu2020/notebooks/fig99.ipynb", "liu2020 has no figure fig99"),
-        ("liu2020/tables/table9.csv", "liu2020 has no table table9; it has table01 to table06, tests."),
+        ("liu2020/tables/table9.csv", "liu2020 has no table table9 (did you mean table06?); it has table01 to table06, tests."),
         ("liu2021/report.html", "there is no study 'liu2021'"),
         (f"liu2020/runs/{DOCKER_E2.replace('E2', 'E9')}/1.json", "the plan of liu2020 has no cell"),
         (f"liu2020/runs/{DOCKER_E2}/2.json", "the plan has the repetitions 1 to 1 of this cell; --config repetitions=2"),
