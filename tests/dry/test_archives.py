@@ -357,4 +357,4 @@ def test_a_report_of_snakemake_has_the_pages_of_all_that_was_made(remade, tmp_pa
     # The report's own file has the name of the study's page.
     assert names.count("report.html") == 2 and "claims.html" in names and '"All studies"' in page
     assert "Claims of all studies with their verdicts." in page and "its answer, verdicts, figures" in page
-    assert "Nothing to be done" in remade.run("snakemake", *options, "--dry-run").stderr
+    assert "Nothing to be done" in remade.run("snakemake", *options, "--dry-run").stdout
