@@ -9,7 +9,7 @@ A part is imported at its first use, so that measuring does not wait for what on
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -304,6 +304,7 @@ class Design:
     """
 
     name: str  # of its folder, and of its schema in config/schemas/designs/
+    MEASURES: bool = True  # whether Plimsoll measures such a study, and may be asked for more runs
 
     factors = Part(Factors)
     check = Part(Check)
@@ -314,6 +315,10 @@ class Design:
     tables = Part(Tables)
     figures = Part(Figures)
     report = Part(Report)
+
+    def for_study(self, study: Mapping) -> "Design":
+        """Return this design as a study follows it. Default: itself, as most designs have the same factors in all studies."""
+        return self
 
     def chart(self, name: str) -> Any:
         """Return a chart of the design's charts/ by name (plimsoll.figures.chart.Chart). PlimsollError if it is unknown."""

@@ -24,6 +24,18 @@ def tool_prefix() -> Path:
 SYSTEM_IMAGE_STORE = Path("/var/cache/plimsoll/images")
 
 
+def recipe(image: str) -> Path:
+    """Return the folder of an image's recipe: the configuration's own, if it has one, or the project's."""
+    own = CONFIG / "containers" / image
+    return own if own.is_dir() else PROJECT / "containers" / image
+
+
+def recipes() -> list[str]:
+    """Return the names of the images that have a recipe, sorted."""
+    folders = (folder / "containers" for folder in (PROJECT, CONFIG))
+    return sorted({path.name for folder in folders if folder.is_dir() for path in folder.iterdir()})
+
+
 def image_store() -> Path:
     """Return the folder of the built images. It has one folder per content, and all clones of a user share it."""
     if "PLIMSOLL_IMAGES" in os.environ:

@@ -74,7 +74,9 @@ def content(member) -> object:
 def test_no_member_says_again_what_the_base_class_says(of, name):
     own, base = type(getattr(KNOWN[of], name)), vars(PARTS[name])
     again = [key for key, value in vars(own).items() if key in base and key[0] != "_" and content(value) == content(base[key])]
-    assert own is not PARTS[name] and again == []
+    # A design that measures nothing may leave parts out.
+    left_out = own is PARTS[name] and not KNOWN[of].MEASURES
+    assert left_out or (own is not PARTS[name] and again == [])
 
 
 def test_a_design_is_named_like_its_folder():

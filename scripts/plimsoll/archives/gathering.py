@@ -103,8 +103,9 @@ def files(every: Iterable[Measured], results: Path, raw: bool) -> dict[str, Memb
         found |= _of(prefix, session.folder, wanted)
         found |= _of("results/", results, {GIVEN: [f"images/{study['image']}.json", f"images/{study['image']}.runtimes.json"]})
         found |= _of("results/", results, {ABOUT: [f"images/{study['image']}.sbom.json"]})
-        recipe = [path.relative_to(paths.PROJECT).as_posix() for path in settings.sources(study["image"])]
-        found |= _of("", paths.PROJECT, {ABOUT: recipe})
+        # A recipe of the configuration's own is there already, without the files that a user's program needs.
+        sources = (path for path in settings.sources(study["image"]) if path.is_relative_to(paths.PROJECT))
+        found |= _of("", paths.PROJECT, {ABOUT: [path.relative_to(paths.PROJECT).as_posix() for path in sources]})
         if raw:
             found |= _of(prefix, session.folder, {GIVEN: ["raw/**/*"]})
     return found

@@ -16,7 +16,18 @@ RECORDS = "records.jsonl"
 DRAWN = (".png", ".pdf", ".html")
 # Files by role: of the configuration, of the project, of its results, and of a study's newest session. Figures and
 # tables are added per study.
-OF_CONFIG = {GIVEN: ("config.yaml", "local.yaml", "studies/*.yaml", "claims/*.yaml", "profiles/*.yaml", "reference/*.csv")}
+OF_CONFIG = {
+    GIVEN: (
+        "config.yaml",
+        "local.yaml",
+        "studies/*.yaml",
+        "claims/*.yaml",
+        "profiles/*.yaml",
+        "reference/*.csv",
+        "containers/*/Dockerfile",
+        "containers/*/image.yaml",
+    )
+}
 OF_PROJECT = {ABOUT: ("Snakefile", "rules/*.smk", "requirements.lock", "LICENSE")}
 OF_RESULTS = {GIVEN: ("host.json",), ABOUT: ("host.txt",)}
 OF_STUDY = {
@@ -38,6 +49,7 @@ KEPT = ("host.txt", "repetitions.json")
 # Paths that given members may have: where the workflow reads, and never where it writes.
 PLACED = re.compile(
     r"config/(config|local)\.yaml|config/(studies|claims|profiles)/[^/]+\.yaml|config/reference/[^/]+\.csv"
+    r"|config/containers/[a-z0-9]+/(Dockerfile|image\.yaml)"
     r"|results/host\.json|results/images/[^/]+\.json"
     r"|results/(sessions/[^/]+/[0-9]+|[^/]+)/((plan|forecasts|system|session)\.json|records\.jsonl|raw/.+)"
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -121,15 +122,13 @@ def listed(claim: dict, key: str) -> list:
     return given if isinstance(given, list) else [given]
 
 
-def _check_order(study: str, claim: dict) -> None:
+def _check_order(source: str, claim: dict) -> None:
     for entry in claim.get("order", []):
         if not isinstance(entry, dict):
-            raise PlimsollError(
-                f"config/claims/{study}.yaml: {claim['id']}: order: {shown(entry)} is no mapping of factors to levels."
-            )
+            raise PlimsollError(f"{source}: order: {shown(entry)} is no mapping of factors to levels.")
 
 
-def _check_quantity(study: str, claim: dict) -> None:
+def _check_quantity(source: str, claim: dict) -> None:
     """Raise PlimsollError if a key that a claim's quantity needs is missing or wrong.
 
     A claim with parts is checked part by part. An untestable claim is not checked.
@@ -138,33 +137,36 @@ def _check_quantity(study: str, claim: dict) -> None:
 
     problem = quantities.find(claim.get("quantity")).problem(claim)
     if problem and "parts" not in claim and "untestable" not in claim:
-        raise PlimsollError(f"config/claims/{study}.yaml: {claim['id']}: {problem}.")
+        raise PlimsollError(f"{source}: {problem}.")
 
 
-def check_against(study: dict, claims: list[dict]) -> None:
+def check_against(study: dict, claims: list[dict], source: Callable[[dict], str] | None = None) -> None:
     """Raise PlimsollError if a claim names a level or a metric that its study does not know. The study must be built.
 
-    The key `metrics` of a claim may also name one of the file's `words`.
+    The key `metrics` of a claim may also name one of the file's `words`. `source` says where a claim is from, for
+    messages. Without it, the claims are those of config/claims.
     """
-    metrics, also = list(study["metrics"]), words(study["id"])
+    metrics, also = list(study["metrics"]), words(study["id"]) if source is None else {}
+    named = source or (lambda claim: f"config/claims/{study['id']}.yaml: {claim['id']}")
     for claim in [one for whole in claims for one in (whole, *parts_of(whole))]:
-        _check_order(study["id"], claim)
-        _check_quantity(study["id"], claim)
-        _check_metrics(study["id"], claim, metrics, also)
-        _check_factors(study, claim)
+        where = named(claim)
+        _check_order(where, claim)
+        _check_quantity(where, claim)
+        _check_metrics(where, claim, metrics, also)
+        _check_factors(where, study, claim)
 
-        def refer(key: str, values: list[str], known: list[str], name: str = claim["id"]) -> None:
-            if unknown := set(values) - set(known):
-                said = ", ".join(map(shown, sorted(unknown)))
+        def refer(key: str, values: list[str], known: list[str], where: str = where) -> None:
+            if unknown := sorted(set(values) - set(known)):
+                said = ", ".join(map(shown, unknown))
                 raise PlimsollError(
-                    f"config/claims/{study['id']}.yaml: {name}: {key}: {said} is not a level of the study "
+                    f"{where}: {key}: {said} is not a level of the study{spelling.hint(unknown[0], known)} "
                     f"({', '.join(sorted(known))})."
                 )
 
         study.design.check.claim(study, claim, refer)
 
 
-def _check_factors(study: dict, claim: dict) -> None:
+def _check_factors(source: str, study: dict, claim: dict) -> None:
     """Raise PlimsollError if a claim maps something to levels that is not a factor of the study: nothing would be
     compared by it.
 
@@ -177,21 +179,20 @@ def _check_factors(study: dict, claim: dict) -> None:
     for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in listed(claim, "relative_to")), *along]:
         if unknown := [factor for factor in named if factor not in known]:
             raise PlimsollError(
-                f"config/claims/{study['id']}.yaml: {claim['id']}: {key}: {shown(unknown[0])} is no factor of the study "
+                f"{source}: {key}: {shown(unknown[0])} is no factor of the study{spelling.hint(unknown[0], known)} "
                 f"({', '.join(known)})."
             )
 
 
-def _check_metrics(study: str, claim: dict, metrics: list[str], also: dict[str, str]) -> None:
+def _check_metrics(source: str, claim: dict, metrics: list[str], also: dict[str, str]) -> None:
     """Raise PlimsollError if a claim names something that is not a metric of the study. The key `metrics` may also name
     a word of the file."""
     named = [("metrics", name, [*metrics, *also]) for name in claim["metrics"]]
     named += [("opposite", name, metrics) for name in claim.get("opposite", [])]
     named += [(f"{side}.metric", name, metrics) for side, levels in levels_of(claim) for name in levels.get(METRIC, [])]
     for key, name, known in named:
-        if name in known:
-            continue
-        raise PlimsollError(
-            f"config/claims/{study}.yaml: {claim['id']}: {key}: {shown(name)} is neither a metric of the study nor one of the "
-            f"file's words{spelling.hint(name, known)}."
-        )
+        if name not in known:
+            raise PlimsollError(
+                f"{source}: {key}: {shown(name)} is neither a metric of the study nor one of the file's words"
+                f"{spelling.hint(name, known)}."
+            )

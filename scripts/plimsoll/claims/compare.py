@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, summaries
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import findings
 from plimsoll.claims.deciding import CELL_COLUMNS
@@ -100,6 +100,8 @@ def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
     `mixed` says whether any sign was reversed. `cells` is the number of comparisons, and `benchmarks` and `runs` are
     the numbers of benchmarks and of pairs of runs that they are from.
     """
+    if all("terms" in row for row in rows):
+        return _of_summaries(rows, quantity, alpha)
     if quantity.printed or not all("differences" in row for row in rows):
         return None
     signs = [-1 if _turned(row, rows[0], quantity) else 1 for row in rows]
@@ -107,12 +109,25 @@ def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
     if len(shared) < blocks.SMALLEST:
         return None
     table = np.stack([sign * _of(row["differences"], shared) for sign, row in zip(signs, rows, strict=True)])
+    of_blocks = blocks.about_zero(votes(rows) @ table, alpha, quantity.back, np.array(shared))
+    return {**_of_average(rows, signs), "n": len(shared), **of_blocks}
+
+
+def _of_average(rows: list[dict], signs: list[int]) -> dict:
+    """Return what an average is of."""
     return {
-        **{"expected": rows[0]["expected"], "n": len(shared), "cells": len(rows), "margin": rows[0]["margin"]},
+        **{"expected": rows[0]["expected"], "n": 0, "cells": len(rows), "margin": rows[0]["margin"]},
         **{"benchmarks": len({row["benchmark"] for row in rows}), "runs": len(set(map(_runs, rows)))},
-        **blocks.about_zero(votes(rows) @ table, alpha, quantity.back, np.array(shared)),
         "mixed": -1 in signs,
     }
+
+
+def _of_summaries(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
+    """Return what comparisons of means show on average; None if the spread of a mean is not known."""
+    signs = [-1 if _turned(row, rows[0], quantity) else 1 for row in rows]
+    terms = summaries.together([row["terms"] for row in rows], votes(rows) * signs)
+    told = summaries.told(terms, alpha, quantity.back)
+    return {**_of_average(rows, signs), **told} if "shown" in told else None
 
 
 def votes(rows: list[dict]) -> np.ndarray:

@@ -16,7 +16,7 @@ OWN = {
     verdicts.INCONCLUSIVE: verdicts.NOTHING,
 }
 # Keys that rows hold while they are judged, and that tables do not show.
-INNER = ("shown", "differences", "better", "benchmark", "pair", "mixed")
+INNER = ("shown", "differences", "terms", "better", "benchmark", "pair", "mixed")
 
 
 class Levels(NamedTuple):

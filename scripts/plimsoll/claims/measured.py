@@ -9,6 +9,7 @@ import pandas as pd
 from plimsoll.analysis import blocks, cell_paths, neighbours, spreads
 from plimsoll.analysis.blocks import Sample
 from plimsoll.analysis.spreads import NOTHING, Lent, Spread
+from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.interchange import Plan
@@ -79,6 +80,10 @@ class Measured:
     def values(self, metric: str, cell: str) -> Sample:
         """Return the observations of a metric in a cell, one value per block: the mean of the block's values."""
         return self._by_block.get((metric, cell), EMPTY)
+
+    def summary(self, metric: str, cell: str) -> Summary | None:
+        """Return the mean of a metric in a cell if nothing else is known of its values; here all values are known."""
+        return None
 
     def single(self, metric: str, cell: str) -> Sample:
         """Return every single value. A block may have several values, such as iterations of a loop."""

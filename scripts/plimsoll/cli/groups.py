@@ -15,9 +15,10 @@ from plimsoll.errors import PlimsollError
 
 # Names of the commands, under the headings of the help. A command is a module of this folder.
 COMMANDS = {
-    "Measure": ("reproduce", "plan", "session", "precise", "doctor"),
-    "Read the results": ("list", "show", "compare", "check", "hosts", "notebooks"),
+    "Measure": ("reproduce", "try", "plan", "session", "precise", "doctor"),
+    "Read the results": ("list", "show", "compare", "check", "judge", "hosts", "notebooks"),
     "Hand results on": ("archive", "remake", "image"),
+    "Begin": ("new",),
     "This machine": ("setup", "add", "drop", "new-system", "vulnerabilities", "clean-up", "version"),
 }
 EXAMPLES = "Examples:"

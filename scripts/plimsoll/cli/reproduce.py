@@ -48,6 +48,7 @@ def reproduce(
       plimsoll reproduce liu2020 --runtimes docker     # bare metal and Docker
       plimsoll reproduce --profile paper --dry-run     # what that would take
       plimsoll reproduce --directory /data/run2        # results in another folder
+      plimsoll reproduce my-study.yaml                 # a study that `plimsoll try` has written
       plimsoll reproduce --from plimsoll-liu2020.zip   # everything from an archive
     """
     if archive:
@@ -55,6 +56,8 @@ def reproduce(
         return from_archive(archive, claims or [])
     if claims:
         raise PlimsollError("--claims goes with --from: name the archive whose measurements are judged by these claims.")
+    if studies and (files := [Path(each) for each in studies if each.endswith(".yaml")]):
+        return own(files, studies, minutes, dry_run)
     asked = measuring.asked(studies, profile, config, runtimes)
     time = measuring.time_of(hours, minutes, asked)
     targets = measuring.figures(asked, figure)
@@ -62,3 +65,18 @@ def reproduce(
         place.enter(directory)
         return tell(asked.settings, time, targets)
     return measuring.measure(asked, time, targets, directory, image, set_up)
+
+
+def own(files: list[Path], studies: list[str], minutes: str | None, dry_run: bool) -> int | None:
+    """Measure the study of a program that a file has, and return the exit status. Other options are of papers' studies."""
+    from plimsoll.terminal import interruption
+    from plimsoll.trying import start
+
+    if len(studies) > 1 or minutes:
+        raise PlimsollError(f"{files[0]} is measured alone, for the minutes that it names.")
+    with interruption.explained():
+        place = start.of_file(files[0])
+        if dry_run:
+            return None
+        start.image(place)
+        return start.measure(place, [])

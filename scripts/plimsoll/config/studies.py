@@ -99,7 +99,7 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
             if value not in known:
                 raise PlimsollError(f"{source}: {key}: {shown(value)} is not one of {', '.join(known)}.")
 
-    refer("image", [study["image"]], sorted(p.name for p in (paths.PROJECT / "containers").iterdir()))
+    refer("image", [study["image"]], paths.recipes())
     for name, figure in study["figures"].items():
         refer(f"figures.{name}.experiment", [figure["experiment"]], list(study["experiments"]))
         refer(f"figures.{name}.metrics", figure.get("metrics", []), list(study["metrics"]))
@@ -114,4 +114,4 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         refer(f"metrics.{name}.limited_by", [metric["limited_by"]] if "limited_by" in metric else [], list(resources))
     for resource, one in resources.items():
         refer(f"capacity.{resource}.alone", list(one["alone"]), design.factors.FACTORS)
-    return Study(study, design)
+    return Study(study, design.for_study(study))

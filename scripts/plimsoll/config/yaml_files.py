@@ -151,7 +151,9 @@ def check(document: object, schema: str, source: str, text: str | None = None) -
         return
     error = errors[0]
     keys = list(error.absolute_path)
-    where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), keys)}"
+    # An unknown key is where it stands, and not where the mapping begins that should not have it.
+    place = [*keys, *_unknown(error)[:1]]
+    where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), place)}"
     key = ".".join(part if isinstance(part, str) and part.isprintable() else shown(part) for part in keys)
     raise PlimsollError(f"{where}: {f'{key}: ' if key else ''}{_short_of(_sentence(error))}.")
 
@@ -198,6 +200,13 @@ def _mapping(loader: yaml.Loader, node: yaml.MappingNode) -> dict:
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
+def lines_of(text: str, key: str) -> list[int]:
+    """Return the line of each item of the list that a document, which has been read, has under a key."""
+    root = yaml.compose(text, Loader=_Loader)
+    (items,) = (value for name, value in root.value if name.value == key)
+    return [item.start_mark.line + 1 for item in items.value]
+
+
 def short(path: Path) -> str:
     """Return a path for people: relative to the project's folder, if it is in it."""
     return str(path.relative_to(paths.PROJECT)) if path.is_relative_to(paths.PROJECT) else str(path)
@@ -208,11 +217,17 @@ def _depth(error) -> tuple:
     return (-len(error.absolute_path), error.validator != "additionalProperties", str(error.message))
 
 
+def _unknown(error) -> list[str]:
+    """Return the keys that a mapping should not have, in order; none if that is not the error."""
+    if error.validator != "additionalProperties":
+        return []
+    return sorted(set(error.instance) - set(error.schema.get("properties", {})))
+
+
 def _sentence(error) -> str:
     if error.validator == "additionalProperties":
         known = ", ".join(sorted(error.schema.get("properties", {})))
-        keys = error.schema.get("properties", {})
-        unknown = [f"{key!r}{spelling.hint(key, keys)}" for key in sorted(set(error.instance) - set(keys))]
+        unknown = [f"{key!r}{spelling.hint(key, error.schema.get('properties', {}))}" for key in _unknown(error)]
         return f"unknown key {', '.join(unknown)}; known keys are {known}"
     if error.validator == "type":
         wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]

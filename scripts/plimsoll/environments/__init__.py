@@ -15,6 +15,18 @@ def known() -> dict[str, Environment]:
     return registry.members(package, "ENVIRONMENTS")
 
 
+@cache
+def known_steps() -> dict[str, Environment]:
+    """Return the steps between this host and the default of a runtime, by name (plimsoll.environments.steps).
+
+    They are runtimes that only studies of a user's program name. Their leftovers are removed with those of `known`.
+    """
+    from plimsoll.environments.steps import STEPS
+
+    return {step.name: step for step in STEPS}
+
+
 def find(name: str) -> Environment:
-    """Return the runtime of that name. Raise PlimsollError if there is none."""
-    return registry.find(known(), "runtime", name)
+    """Return the runtime or the step of that name. Raise PlimsollError if there is none."""
+    runtimes = known()
+    return registry.find(runtimes if name in runtimes or name not in known_steps() else known_steps(), "runtime", name)

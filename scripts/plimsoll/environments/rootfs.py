@@ -7,8 +7,8 @@ OWN_LIBRARIES = "opt/plimsoll/lib"
 
 
 def libraries(rootfs: Path) -> Path:
-    """Return the folder of the image's libraries, on any architecture."""
-    return next((rootfs / "usr/lib").glob("*-linux-gnu*"))
+    """Return the folder of the image's libraries, on any architecture. Images that are not Debian's have them in usr/lib."""
+    return next((rootfs / "usr/lib").glob("*-linux-gnu*"), rootfs / "usr/lib")
 
 
 def loaded(rootfs: Path, program: str, *arguments: str, preload: str | None = None) -> list[str]:

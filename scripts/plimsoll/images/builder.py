@@ -53,7 +53,7 @@ def identity(name: str, base: str) -> str:
     digest = hashlib.sha256("\0".join([base, *forms.UNCOMPRESSED]).encode())
     if below := settings.of(name)["from"]:
         digest.update(identity(below["image"], base).encode())
-    for path in sorted((paths.PROJECT / "containers" / name).iterdir()):
+    for path in sorted(paths.recipe(name).iterdir()):
         if path.name == contents.FILE:
             continue
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -236,7 +236,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
 @contextlib.contextmanager
 def _context(name: str) -> Iterator[Path]:
     """Yield the folder in which an image is built: its own, or a temporary copy with the jars that the image needs."""
-    own, lock = paths.PROJECT / "containers" / name, settings.of(name)["jars"]
+    own, lock = paths.recipe(name), settings.of(name)["jars"]
     if lock is None:
         yield own
         return

@@ -23,7 +23,7 @@ def stated(name: str) -> dict:
 
     Raise PlimsollError if the file does not fit its schema.
     """
-    path = paths.PROJECT / "containers" / name / FILE
+    path = paths.recipe(name) / FILE
     return {**NOTHING, **(yaml_files.load(path, "contents") if path.is_file() else {})}
 
 
@@ -43,6 +43,8 @@ def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
 
     Raise PlimsollError if neither has an item.
     """
+    if not named:
+        return {}
     by_build = noted((rootfs / NOTES).read_text())
     packages = {fields.get("Package"): fields.get("Version") for fields in paragraphs((rootfs / STATUS).read_text())}
     told = {}

@@ -149,7 +149,7 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
 
 def _refuse_other_version(image: dict, base: str, source: Path) -> None:
     """Raise PlimsollError if this version of the project, with this configuration, would build another image."""
-    if not (paths.PROJECT / "containers" / image["name"]).is_dir():
+    if not paths.recipe(image["name"]).is_dir():
         raise PlimsollError(f"{source} has an image {image['name']}, which this version of the project does not know.")
     wanted = f"plimsoll/{image['name']}:{builder.identity(image['name'], base)}"
     if image["tag"] != wanted:

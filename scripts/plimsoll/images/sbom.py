@@ -119,7 +119,7 @@ def _source(fields: dict[str, str]) -> dict[str, str]:
 def _locked(name: str) -> dict[str, str]:
     """Return the jars that an image is built from: path in the repository by SHA-256."""
     lock = settings.of(name)["jars"]
-    listed = jars.listed(paths.PROJECT / "containers" / name / lock) if lock else {}
+    listed = jars.listed(paths.recipe(name) / lock) if lock else {}
     return {checksum: path for path, checksum in listed.items()}
 
 
@@ -207,7 +207,7 @@ def built(name: str) -> dict[str, dict]:
     Each has what contents.yaml states, and the `sha256` of its source from the recipe. The recipes of the images that
     it is built on count too.
     """
-    recipe = (paths.PROJECT / "containers" / name / "Dockerfile").read_text()
+    recipe = (paths.recipe(name) / "Dockerfile").read_text()
     pinned = dict(re.findall(r"^ARG (\w+)=([0-9a-f]{64})$", recipe, re.MULTILINE))
     own = {what: {**given, "sha256": pinned[given["checksum"]]} for what, given in contents.stated(name)["built"].items()}
     below = settings.of(name)["from"]

@@ -14,12 +14,12 @@ def of(name: str) -> dict:
     The defaults are every form, no stage, no other image and no jars. Raise PlimsollError if the file does not fit its
     schema.
     """
-    path = paths.PROJECT / "containers" / name / "image.yaml"
+    path = paths.recipe(name) / "image.yaml"
     return {**ALL, **(yaml_files.load(path, "image") if path.is_file() else {})}
 
 
 def sources(name: str) -> list[Path]:
     """Return the files that an image is built from, including those of the image that it is built on."""
     below = of(name)["from"]
-    own = sorted((paths.PROJECT / "containers" / name).iterdir())
+    own = sorted(paths.recipe(name).iterdir())
     return own + (sources(below["image"]) if below else [])

@@ -36,7 +36,7 @@ def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list
 def _worded(one: dict, named: dict, study: Study, given: Given | None) -> dict:
     """Return an answer with its sentences."""
     parts = [*one["parts"], *one["not_here"]]
-    advice = answer_recommendation.recommended(parts, named, study["id"], given)
+    advice = answer_recommendation.recommended(parts, named, study["id"] if study.design.MEASURES else None, given)
     said = " ".join(filter(None, [answer_words.told(one, given, advice.bounded), advice.unknown]))
     return {**one, "said": said, "recommendation": advice.recommendation}
 

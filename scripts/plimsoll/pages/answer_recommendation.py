@@ -53,12 +53,13 @@ class Advice(NamedTuple):
     bounded: bool
 
 
-def recommended(parts: list[dict], named: Mapping, study: str, given: Given | None) -> Advice:
+def recommended(parts: list[dict], named: Mapping, study: str | None, given: Given | None) -> Advice:
     """Return what to do and what is unknown, each in sentences.
 
-    `parts` are those of an answer (plimsoll.pages.answer), `named` the answer in the file of the `study`, and `given`
-    the time that it was measured for. The recommendation says where it holds. If there is none, it says what is missing
-    and what to type. All texts are empty if the study's file has no `recommend`, or if the table is older than the answer.
+    `parts` are those of an answer (plimsoll.pages.answer), and `named` is the answer in the file of the `study`, which is
+    None if no command measures more of it. `given` is the time that it was measured for. The recommendation says where it
+    holds. If there is none, it says what is missing and what to type. All texts are empty if the study's file has no
+    `recommend`, or if the table is older than the answer.
     """
     if not (rules := named.get("recommend")) or not parts:
         return Advice("", "", False)
@@ -251,13 +252,13 @@ def _in_time(row: Row) -> bool:
     return any(cell["reason"] == TOO_SHORT for cell in row.cells)
 
 
-def _command(rows: list[Row], study: str) -> str:
+def _command(rows: list[Row], study: str | None) -> str:
     """Return the sentence on the command that should decide half of the ratios that show nothing; empty if there is none.
 
     A ratio without a difference needs as many blocks as show that a loss of MARGIN is excluded, with the spread as
     estimated.
     """
-    if not (unknown := _open(rows)):
+    if not (unknown := _open(rows)) or study is None:
         return ""
     target = -math.log1p(-MARGIN)
     needed = [cell["n"] * (math.log1p(cell["detectable"]) / target) ** 2 for cell in unknown if not missing(cell["detectable"])]
@@ -267,7 +268,9 @@ def _command(rows: list[Row], study: str) -> str:
     return f"`{spelling.command('precise', study, maximum=number)}` should decide half."
 
 
-def _nothing(rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str, given: Given | None) -> str:
+def _nothing(
+    rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str | None, given: Given | None
+) -> str:
     """Return sentences for an answer that recommends nothing: which comparison is missing, and what to type."""
     begun = f"Nothing can be recommended about {rules['about']}"
     if known:
@@ -276,6 +279,8 @@ def _nothing(rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict
         said = f"{begun}: none of {_number(known)} ratios shows a difference above {PERCENT}{left}."
         return " ".join(filter(None, [said, _command(known, study)]))
     which = parts[0]["comparison"]
+    if study is None:
+        return f"{begun}: {which} has too few runs."
     if any(map(_in_time, rows)):
         command = given.command if given else spelling.command("reproduce", study)
         return f"{begun}: {which} is {not_in(given)}. `{command}` measures it."

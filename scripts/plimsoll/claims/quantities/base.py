@@ -10,6 +10,7 @@ import numpy as np
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.analysis.spreads import Lent
+from plimsoll.analysis.summaries import Summary
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.claims.verdicts import Bounds
 
@@ -31,6 +32,9 @@ class Observed(Protocol):
 
     def values(self, metric: str, cell: str) -> Sample:
         """Return one value per block."""
+
+    def summary(self, metric: str, cell: str) -> Summary | None:
+        """Return the mean of a metric in a cell, if nothing else is known of its values."""
 
     def single(self, metric: str, cell: str) -> Sample:
         """Return every single value. A block may have several values, such as iterations of a loop."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from plimsoll.analysis import blocks, paper_tests, summary
+from plimsoll.analysis import blocks, paper_tests, summaries, summary
 from plimsoll.analysis.blocks import Sample
 from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import verdicts
@@ -31,6 +31,8 @@ class Value(Quantity):
         If the claim states likeness, two metrics of one cell that are the same in every run are alike without a test. A
         part and its whole are the same if there is nothing else.
         """
+        if self.of_means and (told := of_summaries(observed, contrast, alpha, self.back)):
+            return {**row, **told}
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
@@ -64,6 +66,17 @@ class Value(Quantity):
             **{"paper_test": compared["test"], "paper_p": compared["p"], "paper_p_exact": compared["p_exact"]},
             **{"hedges_g": compared["hedges_g"], "cliffs_delta": blocks.cliffs_delta(a.values, b.values)},
         }
+
+
+def of_summaries(observed: Observed, contrast: Contrast, alpha: float, back: Callable[[float], float]) -> dict | None:
+    """Return the columns of a comparison of two means with their spreads, and its `terms`; None if single values are known."""
+    sides = [(side.metric, side.cell) for side in (contrast.a, contrast.b)]
+    known = [observed.summary(*side) for side in sides]
+    if None in known:
+        return None
+    terms = {side: (sign, one) for side, sign, one in zip(sides, (1.0, -1.0), known, strict=True)}
+    about = {f"{name}_{side}": getattr(one, name) for side, one in zip("ab", known, strict=True) for name in ("n", "mean")}
+    return {**about, **summaries.told(terms, alpha, back), "terms": terms}
 
 
 def _of_one_run(contrast: Contrast) -> bool:

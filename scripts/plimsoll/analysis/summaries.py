@@ -1,0 +1,81 @@
+"""Means, standard deviations and numbers of values, as papers print them: what is compared without the single values.
+
+The logarithm of the ratio of two means has, to first order, the sum of both squared relative standard errors as its variance
+(delta method). Its degrees of freedom are Welch's and Satterthwaite's. All means are taken as independent.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy import special
+
+from plimsoll.analysis import blocks
+from plimsoll.analysis.blocks import Mean
+
+WELCH = "Welch's t of the ratio of means, from standard deviations"
+NO_SPREAD = "none: no standard deviations and numbers of runs"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The mean of a cell, with the standard deviation and the number of its values; NaN if they are not known."""
+
+    mean: float
+    sd: float
+    n: float
+
+    @property
+    def variance(self) -> float:
+        """Variance of the logarithm of the mean, to first order; NaN if it is not known."""
+        return (self.sd / self.mean) ** 2 / self.n if self.n > 1 else math.nan
+
+
+# The means that an estimate is of, each with its coefficient: 1 and -1 for the logarithm of a ratio.
+Terms = Mapping[Hashable, tuple[float, Summary]]
+
+
+def estimate(terms: Terms) -> Mean:
+    """Return the weighted sum of the logarithms of means, with its standard error and degrees of freedom.
+
+    Its mean is NaN if a variance is not known, or if nothing varies.
+    """
+    variances = [(weight**2 * one.variance, one.n - 1) for weight, one in terms.values()]
+    total = sum(variance for variance, _ in variances)
+    mean = sum(weight * math.log(one.mean) for weight, one in terms.values() if weight)
+    if not total > 0:
+        return Mean(math.nan, 0.0, 1.0)
+    degrees = total**2 / sum(variance**2 / freedom for variance, freedom in variances)
+    return Mean(mean, math.sqrt(total), degrees)
+
+
+def together(each: Sequence[Terms], weights: Sequence[float]) -> Terms:
+    """Return the terms of a weighted sum of estimates. A mean that several share counts once, with its weight in all."""
+    coefficients, known = Counter(), {}
+    for weight, terms in zip(weights, each, strict=True):
+        for key, (own, one) in terms.items():
+            coefficients[key] += weight * own
+            known[key] = one
+    return {key: (coefficients[key], one) for key, one in known.items()}
+
+
+def told(terms: Terms, alpha: float, back) -> dict:
+    """Return what an estimate shows, with the keys of blocks.about_zero; without an interval if nothing is known of spreads.
+
+    `detectable` and `deviation` are those of as many pairs of runs as the mean with fewest values has.
+    """
+    numbers = [one.n for _, one in terms.values()]
+    n = min(numbers) if all(number >= 1 for number in numbers) else math.nan
+    shown = estimate(terms)
+    if math.isnan(shown.mean):
+        ratio = sum(weight * math.log(one.mean) for weight, one in terms.values())
+        return {"n": 0 if math.isnan(n) else int(n), "test": NO_SPREAD, "effect": back(ratio)}
+    low, high = shown.ends(blocks.OUTSIDE)
+    deviation = shown.error * math.sqrt(n)
+    shows = special.stdtrit(shown.degrees, 1 - alpha / 2) + special.stdtrit(shown.degrees, blocks.POWER)
+    return {
+        **{"n": int(n), "test": WELCH, "effect": back(shown.mean), "low": back(low), "high": back(high)},
+        **{"p": 2 * min(shown.above(0), shown.below(0)), "detectable": back(float(shows * shown.error))},
+        **{"shown": shown, "deviation": deviation},
+    }

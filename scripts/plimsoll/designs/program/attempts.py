@@ -1,0 +1,154 @@
+"""Attempt at a run: the program runs several times in a node that was started for it, and is timed in there.
+
+The first run warms up and does not count. What it maps, and what it sees of the machine, is noted. Each run has a folder of its
+own with a copy of the user's folder. Large files are hard links.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from plimsoll import environments, paths
+from plimsoll.designs.program import outputs, seen
+from plimsoll.designs.program.factors import HOST, ProgramCell
+from plimsoll.environments.base import Environment, Node, Spec
+from plimsoll.errors import Unavailable
+from plimsoll.host import disk
+from plimsoll.measuring import noise
+from plimsoll.measuring.attempt import Attempt
+from plimsoll.measuring.process import ended_within, kill
+from plimsoll.services.attempts import Run, ServiceAttempts
+from plimsoll.services.counted import snapshots
+from plimsoll.services.kept import Services, all_counted
+from plimsoll.workloads.base import InvalidOutput
+
+# The program that times, in the image and below its unpacked files.
+TIMED = "opt/plimsoll/bin/timed"
+# A file of the user's folder that is at least this long is not copied for each run (bytes).
+LINKED_BYTES = 2**20
+# Limit for what is around the program's runs (s).
+AROUND = 30.0
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Attempts(ServiceAttempts):
+    """Attempts at runs of a study of a program."""
+
+    def start(self, attempt: Attempt) -> "_Run":
+        """Return the run of an attempt."""
+        return _Run(attempt)
+
+
+class _Run(Run):
+    """An attempt in progress."""
+
+    def __init__(self, attempt: Attempt):
+        self.attempt, self.folder, self.image = attempt, attempt.folder, attempt.image
+        self.cell: ProgramCell = attempt.cell
+        self.environment: Environment = environments.find(self.cell["runtime"])
+        self.services = Services(self.environment, attempt.identity, self.folder) if self.environment.services else None
+        self.nodes: list[Node] = []
+        self.spans: noise.Spans = []
+
+    @property
+    def counted(self) -> bool:
+        """Whether the processor time of the program is counted."""
+        return all_counted(self.services)
+
+    def measure(self) -> dict:
+        """Run the program, and return what was measured. InvalidOutput if it does not count, Unavailable if it was not run."""
+        self._prepare()
+        begun = time.monotonic()
+        if self.services:
+            with snapshots(self.attempt, self.services) as snapshot:
+                node = self._node()
+                started = time.monotonic() - begun
+                took = self._timed(node, snapshot)
+        else:
+            node = self._node()
+            started = time.monotonic() - begun
+            took = self._timed(node, lambda: self.attempt.snapshot(node.groups, ()))
+        made = outputs.made(self.folder, self.cell)
+        in_program = sum(one["wall"] for one in made)
+        parameters = self.cell["parameters"]
+        values = {"start": started + max(0.0, took - in_program)}
+        timed = [outputs.read(self.folder / str(one["run"]), one, values, parameters) for one in made[1:]]
+        outputs.refuse_others(timed, parameters)
+        self._clean()
+        node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
+        return {"timed": timed, "inside": seen.inside(self.folder), "mapped": seen.mapped(self.folder, node_files)}
+
+    def take_down(self) -> None:
+        """Stop the node, and remove what was made for it."""
+        if self.services:
+            self.services.take_down()
+        elif self.nodes:
+            self.environment.stop(self.nodes)
+
+    def _node(self) -> Node:
+        if self.services:
+            self.attempt.watch.room.watch({disk.CONTAINERS: self.environment.storage()})
+            spec = self.services.spec("c0", self.image, command=(f"/{TIMED}", "--pause"))
+            (node,) = self.services.start([spec])
+        else:
+            spec = Spec(self.attempt.identity, "program", self.image, self.folder, temporary=self.attempt.temporary)
+            (node,) = self.nodes = self.environment.start([spec])
+        return node
+
+    def _timed(self, node: Node, snapshot) -> float:
+        """Run the program in the node. Return the seconds from the command to its end, with what is around the program."""
+        parameters = self.cell["parameters"]
+        timer = f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
+        number, limit = self.cell["runs"] + 1, parameters["limit_seconds"]
+        words = node.inside([timer, str(self.folder), f"{limit:g}", str(number), *self.cell["command"]], self.folder)
+        printed = [self.folder / str(run) / name for run in range(number) for name in outputs.PRINTED]
+        before, begun = snapshot(), time.monotonic()
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            ended = ended_within(process.pid, limit * number + AROUND, printed, self.attempt.watch)
+        finally:
+            took = time.monotonic() - begun
+            code = kill(process)
+        self.spans.append((before, snapshot()))
+        if not ended:
+            raise InvalidOutput(f"it did not end within {limit:g} s")
+        if code:
+            said = process.stderr.read().decode(errors="replace").strip().splitlines()
+            raise Unavailable(f"it could not be started: {said[-1] if said else f'exit status {code}'}")
+        return took
+
+    def _prepare(self) -> None:
+        """Make a working folder for each run, and write the variables of the program."""
+        parameters = self.cell["parameters"]
+        given = paths.CONFIG / "folder" if parameters.get("folder") else None
+        for run in range(self.cell["runs"] + 1):
+            work = self.folder / str(run) / "work"
+            if given:
+                shutil.copytree(given, work, symlinks=True, copy_function=_copy)
+            else:
+                work.mkdir(parents=True)
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
+        own = {"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8", **parameters.get("variables", {})}
+        own |= {name: value for name, value in os.environ.items() if name == "PLIMSOLL_RUN"}
+        text = "".join(f"{name}={value}\0" for name, value in own.items())
+        (self.folder / "variables").write_text(text)
+        (self.folder / "command.json").write_text(json.dumps(self.cell["command"]))
+
+    def _clean(self) -> None:
+        """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
+        for run in range(self.cell["runs"] + 1):
+            shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
+
+
+def _copy(source: str, target: str) -> None:
+    if os.path.getsize(source) < LINKED_BYTES:
+        shutil.copy2(source, target)
+        return
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

@@ -1,0 +1,96 @@
+"""What each runtime and each step costs a metric: changes within blocks, with intervals. Pure functions of observations."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from plimsoll.analysis import blocks, paper_tests
+from plimsoll.designs.program import ladder
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STAGES, STEPS
+
+# What a default is beside the baseline, and what it adds to the image's files.
+DEFAULT, CONTAINER = "its default", "its container"
+COLUMNS = (
+    "stage",
+    "default",
+    "metric",
+    "runtime",
+    "against",
+    "adds",
+    "change",
+    "low",
+    "high",
+    "n",
+    "value",
+    "deviation",
+    "p",
+    "p_holm",
+)
+
+
+def table(observations: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per metric and comparison, with COLUMNS.
+
+    `change` is the relative difference of `runtime` from `against`, with its 95 % interval, in `n` blocks. `value` is the mean
+    of the runtime's runs. `deviation` is the standard deviation of the logarithms of ratios within blocks.
+    `p` is of no change, and `p_holm` is adjusted for the comparisons of the metric in the stage.
+    """
+    rows = []
+    for metric, own in observations.groupby("metric", sort=False, observed=True):
+        made = [
+            {**row, "metric": metric, **_change(own, row["stage"], row["runtime"], row["against"])} for row in _compared(own)
+        ]
+        for stage in STAGES:
+            paper_tests.adjust([row for row in made if row["stage"] == stage], "p", "p_holm")
+        rows += made
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _compared(own: pd.DataFrame) -> list[dict]:
+    """Return the comparisons that can be made of the observations of a metric: stage, runtimes, and what the step adds."""
+    there = {stage: set(rows["runtime"]) for stage, rows in own.groupby("stage", observed=True)}
+    first = there.get(FIRST, set())
+    baseline = HOST if HOST in first else FILES
+    found = []
+    if {HOST, FILES} <= first:
+        found.append({"stage": FIRST, "default": "", "runtime": FILES, "against": HOST, "adds": ladder.adds(FILES)})
+    found += [
+        {"stage": FIRST, "default": name, "runtime": name, "against": baseline, "adds": DEFAULT}
+        for name in ladder.DEFAULTS
+        if name in first
+    ]
+    if {HOST, FILES} <= first:
+        found += [{**row, "against": FILES, "adds": CONTAINER} for row in found if row["default"]]
+    for default in ladder.DEFAULTS:
+        levels = [level for level in ladder.levels(default) if level in there.get(STEPS, set())]
+        if levels and levels[-1] == default:
+            for lower, upper in pairwise(levels):
+                adds = ladder.adds(upper, default)
+                found.append({"stage": STEPS, "default": default, "runtime": upper, "against": lower, "adds": adds})
+    for step, remedy in ladder.REMEDIES.items():
+        default = default_of(step)
+        if {remedy.runtime, default} <= there.get(REMEDY, set()):
+            found.append(
+                {"stage": REMEDY, "default": default, "runtime": remedy.runtime, "against": default, "adds": remedy.option}
+            )
+    return found
+
+
+def default_of(step: str) -> str:
+    """Return the default runtime to whose ladder a level belongs."""
+    return next(name for name in ladder.DEFAULTS if step in ladder.levels(name)[2:] or step == name)
+
+
+def _change(own: pd.DataFrame, stage: str, runtime: str, against: str) -> dict:
+    ours = own[own["stage"] == stage]
+    a, b = (blocks.sample(ours[ours["runtime"] == name]) for name in (runtime, against))
+    in_a, in_b = blocks.within_blocks(*(blocks.by_block(one, np.mean) for one in (a, b)))
+    change, low, high = blocks.change(a, b)
+    positive = len(in_a) > 1 and (in_a > 0).all() and (in_b > 0).all()
+    logs = np.log(in_a / in_b) if positive else np.empty(0)
+    return {
+        **{"change": change, "low": low, "high": high, "n": len(in_a), "value": float(a.values.mean())},
+        "deviation": float(logs.std(ddof=1)) if positive else float("nan"),
+        "p": blocks.p_difference(logs),
+    }

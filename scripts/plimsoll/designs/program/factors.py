@@ -1,0 +1,42 @@
+"""Factors of a study of a program: a cell is a runtime in a stage. A run starts the program several times in a node."""
+
+from typing import NotRequired, TypedDict
+
+from plimsoll import design, interchange
+
+HOST, FILES = "host", "files"
+# Stages of a study. Each has blocks of its own, and is compared with its own baseline.
+FIRST, STEPS, REMEDY = "first", "steps", "remedy"
+STAGES = (FIRST, STEPS, REMEDY)
+
+
+class ProgramCell(interchange.Cell):
+    """A cell of a study of a program."""
+
+    stage: str
+    command: list[str]
+    runs: int  # that count, of one start of a node
+
+
+class Timed(TypedDict):
+    """One run of the program: what it took, and what it printed."""
+
+    values: dict[str, float]  # by the name of the study's metric
+    output: str  # SHA-256 of what it printed, without what the study's filters match
+
+
+class ProgramRecord(interchange.Record):
+    """A record of a study of a program; a run that does not count may lack any of these keys."""
+
+    timed: NotRequired[list[Timed]]
+    inside: NotRequired[dict[str, str]]  # what a program sees of the machine, by name
+    mapped: NotRequired[dict[str, str]]  # build identifier of each file that the program mapped, by path
+
+
+class Factors(design.Factors):
+    """Keys and columns of a study of a program."""
+
+    FACTORS = ("stage", "runtime")
+    PATTERN = "(?:first|steps|remedy)/[a-z-]+"
+    CELL, RECORD = ProgramCell, ProgramRecord
+    OF_NOISE = ("runtime",)

@@ -1,0 +1,84 @@
+"""The steps between a program on this host and an engine's default, and what gives a step back. Data, and pure functions."""
+
+from typing import NamedTuple
+
+from plimsoll.designs.program.factors import FILES, HOST
+
+
+class Step(NamedTuple):
+    """A level of a ladder: the runtime that is measured, and what it adds to the level before, in words."""
+
+    runtime: str
+    adds: str
+
+
+class Remedy(NamedTuple):
+    """What gives a step back: the runtime that is the default with an option, and the option in words."""
+
+    runtime: str
+    option: str
+
+
+def _of_engine(name: str) -> tuple[Step, ...]:
+    return (
+        Step("files-cgroup", "a cgroup of its own"),
+        Step(f"{name}-open", "the container's root file system"),
+        Step(f"{name}-processes", "namespaces of processes and shared memory, with a /dev/shm of 64 MB"),
+        Step(f"{name}-unfiltered", "fewer capabilities"),
+        Step(f"{name}-filtered", "the seccomp filter"),
+        Step(name, "a network namespace and its bridge"),
+    )
+
+
+# Levels above the image's files, by the runtime that is the default of its kind.
+LADDERS: dict[str, tuple[Step, ...]] = {
+    "docker": _of_engine("docker"),
+    "podman": _of_engine("podman"),
+    "podman-rootless": (Step("podman-rootless", "a container without root"),),
+    "singularity": (
+        Step("singularity-unpacked", "Apptainer's mount namespace"),
+        Step("singularity", "a root file system from a SIF"),
+    ),
+    "singularity-user": (
+        Step("singularity-unpacked", "Apptainer's mount namespace"),
+        Step("singularity-user", "a user namespace"),
+    ),
+}
+
+
+def _remedies(name: str) -> dict[str, Remedy]:
+    return {
+        f"{name}-open": Remedy(f"{name}-with-volumes", "--volume /tmp --volume /var/tmp"),
+        f"{name}-processes": Remedy(f"{name}-with-ipc", "--ipc host"),
+        f"{name}-unfiltered": Remedy(f"{name}-with-capabilities", "--cap-add ALL --security-opt apparmor=unconfined"),
+        f"{name}-filtered": Remedy(f"{name}-with-seccomp", "--security-opt seccomp=unconfined"),
+        name: Remedy(f"{name}-filtered", "--network host"),
+    }
+
+
+# By the level that costs something.
+REMEDIES: dict[str, Remedy] = {
+    **_remedies("docker"),
+    **_remedies("podman"),
+    "singularity": Remedy("singularity-unpacked", "a sandbox in place of the SIF (apptainer build --sandbox)"),
+}
+DEFAULTS = tuple(LADDERS)
+
+
+def levels(runtime: str) -> tuple[str, ...]:
+    """Return the runtimes from the image's files up to a default, in their order."""
+    return (FILES, *(step.runtime for step in LADDERS[runtime]))
+
+
+def adds(runtime: str, default: str | None = None) -> str:
+    """Return what a level adds to the one before, in words. `default` names its ladder, if several have the level."""
+    if runtime == FILES:
+        return "other files"
+    ladders = [LADDERS[default]] if default else LADDERS.values()
+    return next(step.adds for steps in ladders for step in steps if step.runtime == runtime)
+
+
+def everything() -> tuple[str, ...]:
+    """Return every runtime that a study of this design may name."""
+    of_ladders = [step.runtime for steps in LADDERS.values() for step in steps]
+    return tuple(dict.fromkeys([HOST, FILES, *of_ladders, *(remedy.runtime for remedy in REMEDIES.values())]))

@@ -1,0 +1,126 @@
+"""What runs of a program left: their times, their output, and the numbers in it."""
+
+import hashlib
+import json
+import math
+import re
+import subprocess
+from pathlib import Path
+
+from plimsoll.designs.program.factors import ProgramCell, Timed
+from plimsoll.errors import shown
+from plimsoll.host import shared
+from plimsoll.workloads.base import InvalidOutput
+
+STDOUT, STDERR = "stdout.txt", "stderr.txt"
+PRINTED = (STDOUT, STDERR)
+LOG = "timed.jsonl"
+# What is read of an output, at most (bytes).
+MOST_BYTES = 2**26
+CANNOT_START = 127
+# Time limit of a check of the program's answer (s).
+CHECK_SECONDS = 60
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+KIBIBYTES = 1024
+
+
+def made(folder: Path, cell: ProgramCell) -> list[dict]:
+    """Return what was logged of each run, with the warm-up. InvalidOutput, in words, if one of them went wrong."""
+    lines = shared.text(folder / LOG, MOST_BYTES).splitlines()
+    runs = [json.loads(line) for line in lines]
+    limit = cell["parameters"]["limit_seconds"]
+    for run in runs:
+        if problem := _problem(run, folder / str(run["run"]), limit):
+            raise InvalidOutput(problem)
+    if len(runs) <= cell["runs"]:
+        raise InvalidOutput(f"only {len(runs)} of {cell['runs'] + 1} runs of the program ended")
+    return runs
+
+
+def _problem(run: dict, folder: Path, limit: float) -> str | None:
+    said = (shared.text(folder / STDERR, MOST_BYTES).strip().splitlines() or ["it printed no error"])[-1]
+    if run["late"]:
+        return f"the program did not end within {limit:g} s"
+    if run["left"]:
+        return "the program ended and left processes running, so its time is unknown"
+    if run["signal"]:
+        return f"the program was killed by signal {run['signal']}"
+    if run["code"] == CANNOT_START:
+        return f"the program could not be started: {said}"
+    return f"the program failed with exit status {run['code']}: {said}" if run["code"] else None
+
+
+def read(folder: Path, run: dict, own: dict[str, float], parameters: dict) -> Timed:
+    """Return the values of a run by metric, and the digest of its output.
+
+    `own` has values of the start. InvalidOutput if a number is missing, or the answer is wrong.
+    """
+    printed = shared.text(folder / STDOUT, MOST_BYTES)
+    values = {
+        "wall": run["wall"],
+        "processor": run["user"] + run["system"],
+        "memory": run["memory"] / KIBIBYTES,
+        "waits": float(run["waits"]),
+        "preempted": float(run["preempted"]),
+        "faults": float(run["minor_faults"] + run["major_faults"]),
+        **own,
+    }
+    for name, metric in parameters.get("metrics", {}).items():
+        values[name] = number(name, metric, printed, folder / "work")
+    _check(parameters.get("check"), folder)
+    return {"values": values, "output": digest(printed, parameters.get("filter", []))}
+
+
+def number(name: str, metric: dict, printed: str, folder: Path) -> float:
+    """Return a metric's number in an output, or in a JSON file. InvalidOutput if there is none, or more than one."""
+    if metric["source"] == "json":
+        return _of_json(name, metric, folder)
+    found = re.findall(metric["pattern"], printed, re.MULTILINE)
+    if len(found) != 1:
+        what = "no number" if not found else f"{len(found)} numbers"
+        raise InvalidOutput(f"the output has {what} for {name} ({shown(metric['pattern'])})")
+    if not NUMBER.fullmatch(found[0]):
+        raise InvalidOutput(f"{shown(found[0])} is no number, and {name} needs one ({shown(metric['pattern'])})")
+    return float(found[0])
+
+
+def _of_json(name: str, metric: dict, folder: Path) -> float:
+    try:
+        value = json.loads(shared.text(folder / metric["file"], MOST_BYTES))
+        for key in metric["key"].split("."):
+            value = value[int(key)] if isinstance(value, list) else value[key]
+    except (ValueError, LookupError, TypeError) as problem:
+        raise InvalidOutput(f"{metric['file']} has no {metric['key']}, which {name} needs") from problem
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidOutput(f"{metric['key']} in {metric['file']} is no number, and {name} needs one")
+    return float(value)
+
+
+def digest(printed: str, filters: list[str]) -> str:
+    """Return the SHA-256 of an output without what the filters match."""
+    for pattern in filters:
+        printed = re.sub(pattern, "", printed, flags=re.MULTILINE)
+    return hashlib.sha256(printed.encode()).hexdigest()
+
+
+def _check(command: list[str] | None, folder: Path) -> None:
+    """Run the user's check in the folder of a run, with its output as input. InvalidOutput if it does not succeed."""
+    if not command:
+        return
+    try:
+        with open(folder / STDOUT, "rb") as printed:
+            done = subprocess.run(
+                command, cwd=folder / "work", stdin=printed, capture_output=True, text=True, timeout=CHECK_SECONDS
+            )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise InvalidOutput(f"the check could not be made: {problem}") from problem
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip().splitlines()
+        raise InvalidOutput(f"the check says that the answer is wrong: {said[-1] if said else f'status {done.returncode}'}")
+
+
+def refuse_others(timed: list[Timed], parameters: dict) -> None:
+    """Raise InvalidOutput if a run printed something else than the study's first run on this host."""
+    wanted = parameters.get("output")
+    if wanted and any(one["output"] != wanted for one in timed):
+        raise InvalidOutput("its output is another than that of the first run: the answers differ, and times mean nothing")

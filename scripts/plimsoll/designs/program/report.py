@@ -1,0 +1,41 @@
+"""This design's part of a study's page: the program, its ladder, and what differed between the two sides of each step."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll import design
+from plimsoll.designs.program import effects, why, words
+from plimsoll.interchange import Plan
+from plimsoll.pages import made_tables
+from plimsoll.pages.report import Sources
+
+
+class Report(design.Report):
+    """Page of a study of a program."""
+
+    TEMPLATE = "program/report.html.j2"
+    GLOSSARY = words.GLOSSARY
+    cell_label = staticmethod(words.cell)
+    level = staticmethod(words.level)
+
+    def content(
+        self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
+    ) -> dict:
+        """Return this design's variables of the page's template."""
+        main = study["answer"]["metrics"][0]
+        ladder = effects.table(observations[observations["metric"] == main])
+        return {
+            "program": study["program"],
+            "ladder": _readable(ladder),
+            "unit": study["metrics"][main]["unit"],
+            "why": why.of_steps(Path(sources.records), ladder),
+        }
+
+
+def _readable(ladder: pd.DataFrame) -> list[dict]:
+    names = {
+        column: [words.level("runtime", name) if name else "" for name in ladder[column]]
+        for column in ("runtime", "against", "default")
+    }
+    return made_tables.filled(ladder.assign(**names)).to_dict("records")

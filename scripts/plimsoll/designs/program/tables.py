@@ -1,0 +1,17 @@
+"""Kinds of tables of a study of a program."""
+
+from plimsoll import design
+from plimsoll.analysis.tables import Asked, Kind
+
+
+def ladder(asked: Asked):
+    """Return what each runtime and each step costs, with intervals."""
+    from plimsoll.designs.program import effects
+
+    return effects.table(asked.observations())
+
+
+class Tables(design.Tables):
+    """Kinds of tables of a study of a program."""
+
+    KINDS = {"ladder": Kind(ladder, frozenset({"runs"}))}

@@ -1,0 +1,68 @@
+"""From a study and its claims to verdicts: the stages of every study, in one process."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.claims import answer, evaluate, verdicts
+from plimsoll.claims.measured import Measured
+from plimsoll.config.studies import Study
+from plimsoll.designs.table import claimed, consistent, loading, observed
+from plimsoll.designs.table.claimed import Claimed
+from plimsoll.designs.table.loading import Source
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A study that was judged: its `results` (one per claim), comparisons, and answer."""
+
+    source: Source
+    claims: list[dict]
+    questions: dict[str, str]
+    measured: Measured
+    results: list[dict]
+    comparisons: pd.DataFrame
+    answer: pd.DataFrame | None
+
+    @property
+    def study(self) -> Study:
+        """The study."""
+        return self.source.study
+
+    @property
+    def summarised(self) -> bool:
+        """Whether the rows are means, and no single values."""
+        return any(row.summarised for row in self.source.rows)
+
+
+def of_file(path: Path) -> Judged:
+    """Return the study of a YAML file, judged. PlimsollError, with file and line, for what does not fit."""
+    claims = claimed.read(path)
+    return judged(loading.read(path, claims.written), claims)
+
+
+def of_files(data: list[Path], claims: Path, name: str | None = None) -> Judged:
+    """Return data judged by a file of claims. The columns of the data say the rest."""
+    found = claimed.read(claims)
+    return judged(loading.of_files(data, found.written, name or claims.stem), found)
+
+
+def judged(source: Source, claims: Claimed) -> Judged:
+    """Return a study judged by its claims."""
+    study = source.study
+    whole = claimed.complete(claims, study)
+    measured = observed.of(source)
+    results, comparisons = evaluate.evaluate(whole, measured, study["alpha"])
+    results = [_told(result) for result in results]
+    if source.printed or any(row.summarised for row in source.rows):
+        results = consistent.noted(whole, results, comparisons, source)
+    ratios = answer.table(measured, study["alpha"]) if study["answer"] else None
+    questions = claims.questions or {claimed.QUESTION: study["question"]}
+    return Judged(source, whole, questions, measured, results, comparisons, ratios)
+
+
+def _told(result: dict) -> dict:
+    """Return a result without what `precise` would repeat. It says how many runs should decide an open claim."""
+    needed = result.get("needed") if result["verdict"] == verdicts.INCONCLUSIVE else None
+    return {**result, "decide": None, "runs_needed": needed}

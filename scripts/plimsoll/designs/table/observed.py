@@ -1,0 +1,162 @@
+"""From rows to what was observed: cells, blocks, and the observations that claims are judged by."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import pandas as pd
+
+from plimsoll.analysis import blocks, cell_paths
+from plimsoll.analysis.blocks import SESSION
+from plimsoll.analysis.summaries import Summary
+from plimsoll.claims.measured import Measured
+from plimsoll.config.studies import Study
+from plimsoll.designs.table.loading import Source, cell_in_words, cell_levels
+from plimsoll.designs.table.rows import Row
+from plimsoll.errors import PlimsollError
+from plimsoll.interchange import Plan
+from plimsoll.planning.availability import SMALLEST
+
+# Units whose values may be 0: of others, ratios are compared.
+WITH_ZERO = ("count", "share")
+
+
+def of(source: Source) -> Measured:
+    """Return what the rows of a study say, as claims use it.
+
+    PlimsollError if a value cannot be compared as a ratio, or if no cell has enough runs.
+    """
+    values = [row for row in source.rows if not row.summarised]
+    summarised = [row for row in source.rows if row.summarised]
+    if values and summarised:
+        raise PlimsollError(
+            f"{summarised[0].where}: a mean, and {values[0].where} is a single value: they are judged by different tests, so "
+            "give them as two studies."
+        )
+    return of_summaries(source.study, summarised) if summarised else _of_values(source.study, values)
+
+
+def of_summaries(study: Study, rows: Sequence[Row]) -> Measured:
+    """Return what rows of means, standard deviations and numbers say."""
+    for row in rows:
+        _refuse(row, row.mean, study)
+    return Summaries(study, rows)
+
+
+class Summaries(Measured):
+    """What was observed of a study whose rows are means."""
+
+    def __init__(self, study: Study, rows: Sequence[Row]):
+        factors = study.design.factors.FACTORS
+        columns = ["metric", *factors, "value", "censored", "repetition", "block"]
+        super().__init__(study, plan(study, rows), pd.DataFrame(columns=columns), pd.DataFrame(), brief=True)
+        paths = [cell_paths.of_row(cell_levels(row, factors), factors) for row in rows]
+        self._summaries = {}
+        for row, path in zip(rows, paths, strict=True):
+            if (row.metric, path) in self._summaries:
+                raise PlimsollError(
+                    f"{row.where}: its cell has a mean of {row.metric} already: a summary has one row per cell."
+                )
+            self._summaries[row.metric, path] = Summary(row.mean, row.sd, row.n)
+
+    def summary(self, metric: str, cell: str) -> Summary | None:
+        """Return the mean of a metric in a cell, with its spread; None if there is none."""
+        return self._summaries.get((metric, cell))
+
+
+def _of_values(study: Study, rows: Sequence[Row]) -> Measured:
+    for row in rows:
+        _refuse(row, row.value, study)
+    table = observations(study, rows)
+    _refuse_single(rows, study)
+    return Measured(study, plan(study, rows), table, runs(table, study))
+
+
+def _refuse(row: Row, value: float, study: Study) -> None:
+    unit = study["metrics"][row.metric]["unit"]
+    if value < 0 or (value == 0 and not unit.startswith(WITH_ZERO)):
+        raise PlimsollError(
+            f"{row.where}: {row.metric} is {value:g}, and sides are compared by their ratio, which needs values above 0"
+            f"{' (the unit count or share allows 0)' if value == 0 else ''}."
+        )
+
+
+def _refuse_single(rows: Sequence[Row], study: Study) -> None:
+    """Raise PlimsollError if every cell has fewer rows than a verdict needs: a column is then no factor, mostly."""
+    factors = study.design.factors.FACTORS
+    counts = Counter((row.metric, *cell_levels(row, factors).values()) for row in rows)
+    if max(counts.values()) < SMALLEST:
+        first = rows[0]
+        raise PlimsollError(
+            f"{first.where}: its cell ({cell_in_words(cell_levels(first, factors))}) has one run, and no cell has {SMALLEST}: "
+            f"a verdict needs {SMALLEST} runs of both sides. If one of {', '.join(factors)} is no factor, name the factors."
+        )
+
+
+def plan(study: Study, rows: Sequence[Row]) -> Plan:
+    """Return the cells that rows belong to, as a plan. Nothing of it is measured.
+
+    PlimsollError if two cells have the same path, as they may if factors have no level in some rows.
+    """
+    factors, cells, order = study.design.factors.FACTORS, {}, []
+    for row in rows:
+        levels = cell_levels(row, factors)
+        path = cell_paths.of_row(levels, factors)
+        cell = cells.setdefault(path, {**_cell(path), **levels})
+        if any(cell[factor] != levels[factor] for factor in factors):
+            raise PlimsollError(f"{row.where}: its levels look like those of another row: fill the empty ones.")
+        cell["metrics"].setdefault(row.metric, 0)
+        cell["metrics"][row.metric] += 1
+    for cell in cells.values():
+        cell["repetitions"] = max(cell["metrics"].values())
+    told = {"study": study["id"], "design": study["design"], "factors": list(factors), "image": "", "seed": 0}
+    most = max((cell["repetitions"] for cell in cells.values()), default=0)
+    return {**told, "repetitions": most, "profile": "", "limits": {}, "cells": cells, "order": order}
+
+
+def _cell(path: str) -> dict:
+    about = {"path": path, "runtime": "", "experiments": [], "host": [], "reason": None, "useful": True}
+    return {**about, "repetitions": 0, "parameters": {}, "expected_seconds": 0.0, "fingerprint": "", "metrics": {}}
+
+
+def observations(study: Study, rows: Sequence[Row]) -> pd.DataFrame:
+    """Return one observation per row, in the order of the rows.
+
+    `block` is that of the row's block, session and place in its cell (`numbered`). `where` is the file and line.
+    """
+    factors, metrics = study.design.factors.FACTORS, study["metrics"]
+    made = [
+        {
+            **{"study": study["id"], **cell_levels(row, factors), "metric": row.metric},
+            **{key: metrics[row.metric][key] for key in ("label", "unit", "better")},
+            **{"value": row.value, "censored": False, "repetition": place, "block": block, "where": row.where},
+        }
+        for row, (place, block) in zip(rows, numbered(rows, factors), strict=True)
+    ]
+    return pd.DataFrame(made)
+
+
+def numbered(rows: Sequence[Row], factors: Sequence[str]) -> list[tuple[int, int]]:
+    """Return (place in its cell, block) for each row.
+
+    A block is the row's block within its session. Without one, it is the row's place within cell and session: the first
+    row of each cell is then in the first block. From SMALLEST sessions on, blocks are numbered by session (blocks.SESSION),
+    and the session is the unit; the blocks of fewer sessions follow each other.
+    """
+    sessions = list(dict.fromkeys(row.session for row in rows))
+    by_session = len(sessions) >= blocks.SMALLEST
+    places, of_cell, in_session = {}, defaultdict(int), defaultdict(int)
+    found = []
+    for row in rows:
+        key = (row.metric, *cell_levels(row, factors).values())
+        of_cell[key] += 1
+        in_session[key, row.session] += 1
+        block = (row.session, row.block or in_session[key, row.session])
+        number = places.setdefault(block, len(places) + 1)
+        found.append((of_cell[key], number + (1 + sessions.index(row.session)) * SESSION if by_session else number))
+    return found
+
+
+def runs(table: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """Return one row per run, which is a row of the data here. All of them are valid."""
+    columns = ["metric", *study.design.factors.FACTORS, "repetition", "block", "where"]
+    return table[columns].assign(status="valid", reason="", attempts=1)

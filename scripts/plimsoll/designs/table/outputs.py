@@ -1,0 +1,111 @@
+"""Write what a judged table has: tables, figures, page, JUnit, and one file with all of it and its inputs."""
+
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from plimsoll.claims import findings
+from plimsoll.designs.table import drawing, independence, junit, page
+from plimsoll.designs.table.judged import Judged
+from plimsoll.figures import style
+from plimsoll.pages import wording
+from plimsoll.planning import planner
+
+# The time that files in the archive have: the same results give the same archive.
+EPOCH = (1980, 1, 1, 0, 0, 0)
+PAGE = "report.html"
+
+
+def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
+    """Write everything below `folder`, and return the path of the page.
+
+    `inputs` are the files that the study is written in; the archive has them, and the data, besides the results.
+    """
+    for below in ("figures", "tables"):
+        (folder / below).mkdir(parents=True, exist_ok=True)
+    cells, observations = _tables(judged, folder)
+    figures = [_figure(judged, name, folder, cells, observations) for name in judged.study["metrics"]]
+    assumed = independence.said(judged.source.rows, cells)
+    (folder / PAGE).write_text(page.render(judged, figures, cells, assumed))
+    (folder / "junit.xml").write_text(
+        junit.text(judged.study["id"], judged.results, [rests_on(judged, one) for one in judged.results])
+    )
+    _archive(folder / f"{judged.study['id']}.zip", folder, [*inputs, *judged.source.files])
+    return folder / PAGE
+
+
+def rests_on(judged: Judged, result: dict) -> str:
+    """Return in words what a verdict rests on: the effects, the runs, q, and what is missing."""
+    rows = page.of_claim(judged, result)
+    if not rows:
+        return result["reason"]
+    told = [f"{wording.effects(result, rows)} ({wording.rests_on(result, rows)}).", wording.on_the_whole(result)]
+    told += [wording.size(result), wording.fragile(result), page.needed(result)]
+    return " ".join(filter(None, told))
+
+
+def _tables(judged: Judged, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Write the tables of a study, under the names that studies which are measured have. Return (cells, observations)."""
+    from plimsoll.designs.table import observed
+
+    study, factors = judged.study, judged.study.design.factors.FACTORS
+    rows = judged.source.rows
+    made = pd.DataFrame() if judged.summarised else observed.observations(study, rows)
+    cells = independence.of_means(rows, study) if judged.summarised else independence.of_cells(made, factors)
+    cells.to_csv(folder / "cells.csv", index=False)
+    made.to_csv(folder / "observations.csv", index=False)
+    (pd.DataFrame() if made.empty else study.design.readings.tests(study, made)).to_csv(
+        folder / "tables/tests.csv", index=False
+    )
+    judged.comparisons.to_csv(folder / "comparisons.csv", index=False)
+    findings.table_of(judged.results).to_csv(folder / "claims.csv", index=False)
+    (folder / "claims.json").write_text(json.dumps(judged.results, indent=1, allow_nan=True) + "\n")
+    planner.write(judged.measured.plan, folder / "plan.json")
+    if judged.answer is not None:
+        judged.answer.to_csv(folder / "answer.csv", index=False)
+    return cells, made
+
+
+def _figure(judged: Judged, metric: str, folder: Path, cells: pd.DataFrame, observations: pd.DataFrame) -> dict:
+    """Write a metric's figure, its caption and its data, and return what the page shows of it."""
+    import matplotlib.pyplot as plt
+
+    figure, caption, alternative = drawing.draw(judged.study, metric, cells, observations)
+    stem = folder / "figures" / metric.replace("/", "_")
+    style.save(figure, stem)
+    plt.close(figure)
+    cells[cells["metric"] == metric].to_csv(f"{stem}.csv", index=False)
+    for end, text in (("txt", caption), ("alt.txt", alternative)):
+        Path(f"{stem}.{end}").write_text(text + "\n")
+    label = judged.study["metrics"][metric]["label"]
+    return {"name": stem.name, "title": label, "picture": f"{stem}.png", "caption": caption, "alt": alternative}
+
+
+def _archive(target: Path, folder: Path, inputs: Sequence[Path]) -> None:
+    """Write an archive of inputs and results. The same content gives the same bytes."""
+    made = sorted(path for path in folder.rglob("*") if path.is_file() and path != target)
+    files = {f"results/{path.relative_to(folder)}": path for path in made}
+    files |= {f"inputs/{name}": path for name, path in _named(inputs).items()}
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in files.items():
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def _named(inputs: Sequence[Path]) -> dict[str, Path]:
+    """Return the files of inputs by their paths below the folder that all of them share."""
+    files = [file for path in dict.fromkeys(inputs) for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+    files = [file.resolve() for file in files if file.is_file()]
+    shared = Path(*_common([file.parent.parts for file in files]))
+    return {str(file.relative_to(shared)): file for file in files}
+
+
+def _common(paths: Sequence[tuple[str, ...]]) -> list[str]:
+    first = []
+    for parts in zip(*paths, strict=False):
+        if len(set(parts)) > 1:
+            break
+        first.append(parts[0])
+    return first

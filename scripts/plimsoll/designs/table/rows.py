@@ -1,0 +1,158 @@
+"""Rows of measurements, as a reader makes them from a file."""
+
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from plimsoll.errors import PlimsollError, shown
+from plimsoll.spelling import hint
+
+# Units of time, of which less is better, and ends of units of rates, of which more is.
+TIMES = ("s", "ms", "us", "µs", "ns", "min", "h", "seconds")
+RATES = ("/s", "bit/s", "flops", "flop/s")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One value of a metric, or the `mean`, `sd` and number (`n`) of several values that are not known.
+
+    `levels` are its levels by factor. `where` is the file and line (or place in the file) that it comes from. `block`,
+    `session` and `machine` are empty if the file has none.
+    """
+
+    levels: dict[str, str]
+    metric: str
+    where: str
+    value: float = math.nan
+    mean: float = math.nan
+    sd: float = math.nan
+    n: float = math.nan
+    unit: str = ""
+    better: str = ""
+    block: str = ""
+    session: str = ""
+    machine: str = ""
+
+    @property
+    def summarised(self) -> bool:
+        """Return whether the row is a mean of values."""
+        return math.isfinite(self.mean)
+
+    def with_levels(self, levels: dict[str, str]) -> "Row":
+        """Return the row with further levels, such as those of its file."""
+        return replace(self, levels={**self.levels, **levels})
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column of a table has which role. Each has the role's own name, unless a study names another one.
+
+    `metrics` are the columns of a table in wide form, by metric. The form is `wide` if a study says which columns, or if
+    there is no column of values. `factors` are the columns that are factors; None stands for all others. In wide form, a
+    column of measured numbers is then left out, if no claim names it (`claimed`).
+    """
+
+    metric: str = "metric"
+    value: str = "value"
+    unit: str = "unit"
+    better: str = "better"
+    block: str = "block"
+    session: str = "session"
+    machine: str = "machine"
+    run: str = "run"
+    mean: str = "mean"
+    sd: str = "sd"
+    n: str = "n"
+    metrics: dict[str, str] = field(default_factory=dict)
+    wide: bool = False
+    only: str = "value"  # the metric of a table in long form that has no column of metrics
+    factors: tuple[str, ...] | None = None
+    claimed: frozenset[str] = frozenset()
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Return the column of each role, by the role's name."""
+        return {name: column for name, column in vars(self).items() if isinstance(column, str) and name != "only"}
+
+
+def better_by(unit: str) -> str:
+    """Return which direction is better by a unit: `lower` for times, `higher` for rates, and empty for all others."""
+    small = unit.strip().lower()
+    return "lower" if small in TIMES else "higher" if small.endswith(RATES) or small.startswith("1/") else ""
+
+
+def number(text: object, what: str, where: str) -> float:
+    """Return a text as a number. PlimsollError, with its place, for a text that is no finite number."""
+    try:
+        value = float(str(text).strip())
+    except ValueError:
+        raise PlimsollError(f"{where}: {what} is {shown(text)}, which is no number.") from None
+    if not math.isfinite(value):
+        raise PlimsollError(f"{where}: {what} is {shown(text)}, which cannot have been measured.")
+    return value
+
+
+def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Path | str) -> list[Row]:
+    """Return the rows of a table in long or wide form, from its lines: (place, text by column).
+
+    PlimsollError if a column is missing that a study names, or if a value is no number.
+    """
+    if not lines:
+        raise PlimsollError(f"{path}: it has no rows below its heads.")
+    known = list(lines[0][1])
+    columns = _in_form(columns, known)
+    _check(columns, known, path)
+    if columns.factors is None:
+        roles = {*columns.roles.values(), *columns.metrics.values()}
+        others = [name for name in known if name not in roles]
+        measured = {name for name in others if columns.wide and name not in columns.claimed and _is_measured(name, lines)}
+        columns = replace(columns, factors=tuple(name for name in others if name not in measured))
+    return [row for where, line in lines for row in _of_line(where, line, columns)]
+
+
+def _in_form(columns: Columns, known: list[str]) -> Columns:
+    """Return the roles of columns for a table in long form, without `metrics`, or for one in wide form."""
+    wide = columns.wide or not {columns.value, columns.mean} & set(known)
+    only = next(iter(columns.metrics)) if len(columns.metrics) == 1 else columns.only
+    return replace(columns, wide=wide) if wide else replace(columns, metrics={}, only=only)
+
+
+def _check(columns: Columns, known: list[str], path: Path | str) -> None:
+    """Raise PlimsollError if a column that is named is not there, or if no column has values."""
+    has = f"it has {', '.join(known)}"
+    if columns.wide and not columns.metrics:
+        raise PlimsollError(
+            f"{path}, line 1: there is no column {columns.value!r}{hint(columns.value, known)}, and no metric is named that "
+            f"is a column: {has}."
+        )
+    wanted = [*columns.metrics.values(), *(columns.factors or ())]
+    wanted += [column for role, column in columns.roles.items() if column != role]
+    for column in wanted:
+        if column not in known:
+            raise PlimsollError(f"{path}, line 1: there is no column {shown(column)}{hint(column, known)}: {has}.")
+
+
+def _is_measured(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:
+    """Return whether a column has numbers that are not all whole: those of a metric rather than of a factor."""
+    try:
+        return any(not float(line[column]).is_integer() for _, line in lines if line[column].strip())
+    except ValueError:
+        return False
+
+
+def _of_line(where: str, line: dict[str, str], columns: Columns) -> list[Row]:
+    shared = {
+        "levels": {factor: line[factor].strip() for factor in columns.factors or ()},
+        "where": where,
+        **{role: (line.get(columns.roles[role]) or "").strip() for role in ("block", "session", "machine")},
+    }
+    if columns.metrics:
+        filled = {name: line[column] for name, column in columns.metrics.items() if line[column].strip()}
+        return [Row(**shared, metric=name, value=number(text, name, where)) for name, text in filled.items()]
+    metric = (line.get(columns.metric) or "").strip() or columns.only
+    said = {role: (line.get(columns.roles[role]) or "").strip() for role in ("unit", "better")}
+    if (line.get(columns.mean) or "").strip():
+        known = {role: line.get(columns.roles[role]) or "" for role in ("mean", "sd", "n")}
+        summary = {role: number(text, role, where) for role, text in known.items() if text.strip()}
+        return [Row(**shared, **said, metric=metric, **summary)]
+    return [Row(**shared, **said, metric=metric, value=number(line.get(columns.value) or "", metric, where))]

@@ -1,0 +1,100 @@
+"""`python -m plimsoll.trying STUDY`: measure a study of a program in the working directory, and tell the answer.
+
+PLIMSOLL_CONFIG names the study's configuration. `plimsoll try` and `plimsoll reproduce` start it.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from plimsoll.errors import PlimsollError, guarded
+from plimsoll.terminal import interruption
+
+
+def main(words: list[str]) -> int:
+    """Measure, and print the answer. Return 1 if a default loses more than `--fail-above`."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m plimsoll.trying", description=__doc__)
+    parser.add_argument("study")
+    parser.add_argument("--fail-above", type=float)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--hyperfine", type=Path)
+    given = parser.parse_args(words)
+
+    def work() -> int:
+        with interruption.explained():
+            return _measure(given)
+
+    return guarded(work)
+
+
+def _measure(given) -> int:
+    from plimsoll import designs, rounds
+    from plimsoll.config import studies
+    from plimsoll.designs.program import why
+    from plimsoll.trying import stages, telling
+
+    study = studies.load(given.study, designs.known())
+    folder = Path("results", study["id"])
+    # Messages of the workflow belong to the errors where the output is for a program.
+    with _aside(given.json):
+        found = stages.measure(study, folder)
+        rounds.make([f"{folder}/report.html", "results/claims.html"], [])
+        _archive(study)
+    observations = stages.observed(folder)
+    if observations.empty:
+        raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
+    told = telling.document(study, observations, found, why.of_steps(folder / "runs", found))
+    (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
+    if given.hyperfine:
+        given.hyperfine.write_text(json.dumps(telling.hyperfine(study, observations), indent=1) + "\n")
+    if given.json:
+        print(json.dumps(told, indent=1))
+    else:
+        print(
+            "\n".join(
+                [
+                    "",
+                    *told["answer"],
+                    *telling.reasons(told["why"]),
+                    *(f"  {path}" for path in telling.files(Path.cwd(), study["id"])),
+                ]
+            )
+        )
+    loss = telling.loss(study, found)
+    return int(given.fail_above is not None and loss > given.fail_above)
+
+
+def _archive(study) -> None:
+    """Write all that was measured and made of a study into <study>.zip. Raise PlimsollError if that cannot be done."""
+    from plimsoll.archives import gathering, packing
+    from plimsoll.measuring import lock
+
+    with lock.hold_folder():
+        every = gathering.measured({study["id"]: study}, Path("results"))
+        packing.pack(every, Path("results"), Path(f"{study['id']}.zip"), False, True, lambda text: print(text, file=sys.stderr))
+
+
+class _aside:
+    """Sends what this process and its children print to standard error, if `wanted`."""
+
+    def __init__(self, wanted: bool):
+        self.wanted = wanted
+
+    def __enter__(self) -> None:
+        if self.wanted:
+            sys.stdout.flush()
+            self.kept = os.dup(1)
+            os.dup2(2, 1)
+
+    def __exit__(self, *_: object) -> None:
+        if self.wanted:
+            sys.stdout.flush()
+            os.dup2(self.kept, 1)
+            os.close(self.kept)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

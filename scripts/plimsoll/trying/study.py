@@ -1,0 +1,283 @@
+"""Writes a study of a program, and the folder in which it is measured: configuration, profile, claims, recipe of the image."""
+
+import datetime
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from plimsoll import environments, paths
+from plimsoll.designs.program import ladder
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.trying import recipe, trial
+from plimsoll.trying.asked import Asked
+from plimsoll.trying.trial import Tried
+
+ID = "my-{name}"
+PROFILE = "quick"
+# Program that starts others where an image's files run in no container.
+ENV = "usr/bin/env"
+# Runs of the program in one start of a node: as many as fit into these seconds, within limits.
+TOGETHER_SECONDS, MOST_RUNS = 0.5, 20
+# Metrics of every program.
+TIMES = {
+    "wall": {"label": "wall time", "unit": "s", "better": "lower", "source": "program"},
+    "processor": {"label": "processor time", "unit": "s", "better": "lower", "source": "program"},
+    "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
+    "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
+}
+# A default, by the default that is measured in its place where both work.
+BETTER_OF = {"podman-rootless": "podman"}
+HEAD = "# A study of a program, made by `plimsoll try`. `plimsoll reproduce {file}` measures it again, and goes on.\n"
+
+
+class Place(NamedTuple):
+    """Where a study is: its file, and the folder beside it with all else, in which it is measured."""
+
+    file: Path
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """Name of the study."""
+        return self.file.stem
+
+    @property
+    def results(self) -> Path:
+        """Folder of the study's results."""
+        return self.folder / "results" / self.id
+
+
+def place_of(file: Path) -> Place:
+    """Return the place of a study's file."""
+    return Place(file, file.with_suffix(""))
+
+
+def make(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Place:
+    """Write the recipe, the study's file and its folder. Return where they are.
+
+    Raise PlimsollError, in one sentence, for a program that cannot be measured.
+    """
+    place = place_of(Path.cwd() / f"{ID.format(name=asked.name)}.yaml")
+    if place.results.exists():
+        raise PlimsollError(
+            f"{place.folder} has results of another study: give this one a name with --name, or delete that folder. "
+            f"`plimsoll reproduce {place.file.name}` goes on with the old one."
+        )
+    tried = on_host(asked, timer)
+    config = place.folder / "config"
+    shutil.rmtree(config, ignore_errors=True)
+    told = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
+    if asked.folder:
+        shutil.copytree(asked.folder, config / "folder", symlinks=True, ignore=shutil.ignore_patterns(f"{place.id}*"))
+    defaults = defaults_here()
+    content = _content(asked, place.id, told, tried, defaults, digest_of(config / "folder") if asked.folder else None)
+    _configure(config, content)
+    write(place.file, content)
+    return place
+
+
+def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
+    """Try the program in a container of its image, and note what only that shows in the study's file.
+
+    Raise PlimsollError, in one sentence, if it cannot be measured there.
+    """
+    image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
+    if not (Path(image["rootfs"]) / ENV).exists():
+        raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
+    tried = trial.in_container(asked, image["tag"])
+    content = yaml.safe_load(place.file.read_text())
+    program = content["program"]
+    if "not_installed" in program:
+        program |= {
+            key: value
+            for key, value in _program(asked, program["files"], tried, program.get("folder")).items()
+            if key in ("runs", "expected_seconds", "output")
+        }
+    elif program.get("output") not in (None, *tried.outputs):
+        raise PlimsollError(
+            "The program's output differs between this host and a container, so its times mean nothing: --filter PATTERN names "
+            "what may differ, and --check COMMAND says whether an answer is right."
+        )
+    if "output" not in program:
+        tell("Its output differs from run to run, so outputs are not compared: --filter PATTERN names what may differ.")
+    write(place.file, content)
+    put(place.folder / "config", content)
+
+
+def write(file: Path, content: dict) -> None:
+    """Write a study's file."""
+    file.write_text(HEAD.format(file=file.name) + yaml.safe_dump(content, sort_keys=False, width=120))
+
+
+def on_host(asked: Asked, timer: Path) -> Tried | None:
+    """Return what a trial on this host shows; None if the program is an image's, and is not installed here.
+
+    Raise PlimsollError if the program is this host's, and cannot be measured.
+    """
+    own = not (asked.image or asked.packages)
+    if not own and not (shutil.which(asked.command[0]) or (asked.folder and (asked.folder / asked.command[0]).is_file())):
+        return None
+    try:
+        return trial.on_host(asked, timer)
+    except PlimsollError:
+        if own:
+            raise
+        return None
+
+
+def defaults_here() -> list[str]:
+    """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
+    found, reasons = [], []
+    for name in ladder.DEFAULTS:
+        if name == "singularity-user" or BETTER_OF.get(name) in found:
+            continue
+        try:
+            environments.find(name).check()
+            found.append(name)
+        except Unavailable as reason:
+            reasons.append(f"{environments.find(name).label}: {reason}")
+    if not found:
+        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({'; '.join(reasons)}).")
+    return found
+
+
+def digest_of(folder: Path) -> str:
+    """Return the SHA-256 of a folder's files, with their names and modes."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(f"{path.relative_to(folder)}\0{path.lstat().st_mode:o}\0".encode())
+        if path.is_symlink():
+            digest.update(os.readlink(path).encode())
+        elif path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None) -> dict:
+    """Return the content of a study's file."""
+    metrics = {
+        **{
+            one.name: {"label": one.name.replace("_", " "), "unit": "", "better": one.better, **trial.metric_of(one)}
+            for one in asked.metrics
+        },
+        **TIMES,
+    }
+    main = next(iter(metrics))
+    baseline = HOST if tried else FILES
+    command = " ".join(asked.command)
+    rows = [FILES, *defaults] if tried else list(defaults)
+    return {
+        "id": name,
+        "title": f"What a container costs: {command}"[:200],
+        "citation": {"authors": "a user of Plimsoll", "venue": "a program of this machine", "year": datetime.date.today().year},
+        "question": f"What does a container cost {asked.command[0]} here, and which part of it does?",
+        "answer": {
+            "metrics": [main],
+            "rows": {"runtime": rows},
+            "baseline": {"runtime": [baseline]},
+            "scope": {"stage": [FIRST]},
+        },
+        "design": "program",
+        "image": recipe.IMAGE,
+        "alpha": 0.05,
+        "paper_host": "on this machine",
+        "program": _program(asked, files, tried, folder),
+        "metrics": metrics,
+        "experiments": {
+            FIRST: {"section": "ours", "runtime": [*([HOST] if tried else []), FILES, *defaults]},
+            STEPS: {"section": "ours", "runtime": list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))},
+            REMEDY: {"section": "ours", "runtime": remedies(defaults)},
+        },
+        "figures": {
+            "ladder": {
+                "chart": "ladder",
+                "experiment": FIRST,
+                "beside": [STEPS, REMEDY],
+                "section": "ours",
+                "title": f"What a container costs {asked.command[0]}",
+                "metrics": [main],
+            }
+        },
+        "tables": {"ladder": {"kind": "ladder", "title": "What each runtime and each step costs"}},
+        "paper_findings": {"ladder": "There is no paper. The program is the user's."},
+    }
+
+
+def remedies(defaults: Sequence[str]) -> list[str]:
+    """Return the defaults, and the runtimes that give back a step of them."""
+    steps = [one for name in defaults for one in ladder.levels(name)]
+    return list(dict.fromkeys([*defaults, *(ladder.REMEDIES[one].runtime for one in steps if one in ladder.REMEDIES)]))
+
+
+def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) -> dict:
+    seconds = tried.seconds if tried else TOGETHER_SECONDS
+    same = tried and len(set(tried.outputs)) == 1
+    return {
+        "command": list(asked.command),
+        "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
+        "expected_seconds": round(seconds, 4),
+        "files": files,
+        "minutes": asked.minutes,
+        "width": asked.width,
+        **trial.parameters_of(asked),
+        **({"folder": folder} if folder else {}),
+        **({"variables": asked.variables} if asked.variables else {}),
+        **({"output": tried.outputs[0]} if same else {}),
+        **({} if tried else {"not_installed": f"{asked.command[0]} does not run with this host's files"}),
+    }
+
+
+def claims_of(study: dict) -> dict:
+    """Return the claims of a study: that no default is slower than the baseline."""
+    [main], baseline = study["answer"]["metrics"], study["answer"]["baseline"]
+    return {
+        "study": study["id"],
+        "questions": {"RQ1": "Does a container cost this program anything?"},
+        "claims": [
+            {
+                "id": f"{study['id']}-c{number:02}",
+                "section": "ours",
+                "shown_in": ["ladder"],
+                "question": "RQ1",
+                "kind": "no_difference",
+                "statement": f"The program is not worse with: {environments.find(runtime).label}.",
+                "metrics": [main],
+                "a": {"runtime": [runtime]},
+                "b": dict(baseline),
+                "scope": {"stage": [FIRST]},
+                "expected": "not_worse",
+                "needs": [],
+                "margin": 0.01,
+                "threshold": "Not worse is by less than 1 %.",
+            }
+            for number, runtime in enumerate(study["answer"]["rows"]["runtime"], 1)
+        ],
+    }
+
+
+def _configure(config: Path, study: dict) -> None:
+    """Write what measuring reads beside the study: the configuration, profiles and claims."""
+    for folder in ("studies", "claims", "reference", "hosts"):
+        (config / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copytree(paths.PROJECT / "config/profiles", config / "profiles")
+    usual = yaml.safe_load((paths.PROJECT / "config/config.yaml").read_text())
+    # Runtimes of later stages are switched on when a stage needs them: each is tried before it is measured.
+    wanted = {**dict.fromkeys(ladder.everything(), "off"), **dict.fromkeys(study["experiments"][FIRST]["runtime"], "optional")}
+    text = yaml.safe_dump({**usual, "studies": [study["id"]], "profile": PROFILE, "runtimes": wanted}, sort_keys=False)
+    (config / "config.yaml").write_text(text)
+    put(config, study)
+
+
+def put(config: Path, study: dict) -> None:
+    """Write a study and its claims to where measuring reads them. Files with the same content are not touched."""
+    for path, content in (("studies", study), ("claims", claims_of(study))):
+        target, text = config / path / f"{study['id']}.yaml", yaml.safe_dump(content, sort_keys=False, width=120)
+        if not target.is_file() or target.read_text() != text:
+            target.write_text(text)

@@ -1,0 +1,445 @@
+"""`plimsoll judge`: measurements and the claims about them, from files to verdicts."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from plimsoll import cli, designs
+from plimsoll.analysis import collect, summaries
+from plimsoll.analysis.summaries import Summary
+from plimsoll.claims import book, findings, verdicts
+from plimsoll.cli import place
+from plimsoll.config import studies
+from plimsoll.designs.table import closing, independence, judged, outputs
+from plimsoll.errors import PlimsollError
+from plimsoll.measuring import planned
+from plimsoll.verdicts import judge, judge_study
+from scipy import stats
+
+from tests.conftest import PROJECT
+
+TABLES = PROJECT / "tests/data/tables"
+HIGHER = {"statement": "Level 9 takes longer than level 1.", "a": {"level": ["9"]}, "b": {"level": ["1"]}, "expected": "higher"}
+LIKE = {
+    **HIGHER,
+    "statement": "Both files take the same.",
+    "a": {"file": ["x"]},
+    "b": {"file": ["y"]},
+    "expected": "no_difference",
+}
+# Verdicts by the planted ratios below.
+CLAIMS = [HIGHER, {**HIGHER, "statement": "Level 9 takes less than level 1.", "expected": "lower"}, LIKE]
+
+
+def rows(seed: int = 45, n: int = 12, noise: float = 0.02, **ratios: float) -> pd.DataFrame:
+    """Return a table in long form: level 9 takes three times as long as level 1, and both files the same."""
+    random = np.random.default_rng(seed)
+    made = [
+        {
+            "level": level,
+            "file": file,
+            "value": base * ratios.get(file, 1.0) * np.exp(random.normal(0, noise)),
+            "metric": "time",
+            "unit": "s",
+            "block": block,
+        }
+        for block in range(1, n + 1)
+        for level, base in (("1", 1.0), ("9", 3.0))
+        for file in ("x", "y")
+    ]
+    return pd.DataFrame(made)
+
+
+def written(folder, table: pd.DataFrame, claims=CLAIMS, **keys):
+    """Write a table and a study of it, and return the study's path."""
+    table.to_csv(folder / "results.csv", index=False)
+    study = {"design": "table", "data": "results.csv", "claims": claims, **keys}
+    (folder / "own.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+    return folder / "own.yaml"
+
+
+def refusal(folder, table, claims=CLAIMS, **keys) -> str:
+    """Return the sentence by which a study is refused, without its folder."""
+    with pytest.raises(PlimsollError) as refused:
+        judged.of_file(written(folder, table, claims, **keys))
+    told = str(refused.value)
+    assert told.endswith(".") and "\n" not in told
+    return told.replace(f"{folder}/", "")
+
+
+def test_a_table_is_judged_by_its_claims(tmp_path):
+    found = judged.of_file(written(tmp_path, rows()))
+    assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "reproduced"]
+    first = found.results[0]
+    assert first["comparisons"] == 2 and first["n_least"] == 12 and first["q"] < 1e-6
+    assert first["effect_least"] == pytest.approx(2.0, rel=0.05)
+
+
+def test_long_and_wide_form_and_parquet_give_the_same(tmp_path):
+    table = rows()
+    expected = judge(table, CLAIMS).comparisons
+    wide = table.rename(columns={"value": "time"}).drop(columns=["metric", "unit"])
+    metrics = {"time": {"unit": "s", "better": "lower"}}
+    pd.testing.assert_frame_equal(judge(wide, CLAIMS, metrics=metrics).comparisons, expected)
+    table.to_parquet(tmp_path / "results.parquet")
+    (tmp_path / "own.yaml").write_text(
+        yaml.safe_dump({"design": "table", "id": "table", "data": "results.parquet", "claims": CLAIMS})
+    )
+    pd.testing.assert_frame_equal(judged.of_file(tmp_path / "own.yaml").comparisons, expected)
+
+
+def test_claims_and_data_need_no_study(tmp_path):
+    """A column of numbers that no claim names, such as another metric in wide form, is no factor."""
+    table = rows().rename(columns={"value": "time"}).drop(columns=["metric", "unit"])
+    table["memory"] = np.linspace(1.5, 9.7, len(table))
+    table.to_csv(tmp_path / "results.csv", index=False)
+    claims = [{**claim, "metrics": ["time"]} for claim in CLAIMS]
+    (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": claims}))
+    found = judged.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
+    assert found.study["factors"] == ["level", "file"] and list(found.study["metrics"]) == ["time"]
+    assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "reproduced"]
+    assert found.results[0]["id"] == "paper-c01"
+
+
+def test_a_study_makes_what_every_study_has(tmp_path):
+    study = written(tmp_path, rows(), baseline={"level": ["1"]}, question="What does a level cost?")
+    found = judged.of_file(study)
+    page = outputs.write(found, tmp_path / "out", [study])
+    made = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    tables = {"answer.csv", "cells.csv", "claims.csv", "comparisons.csv", "observations.csv", "tables/tests.csv"}
+    figures = {f"figures/time.{end}" for end in ("png", "pdf", "csv", "txt", "alt.txt")}
+    assert made == {*tables, *figures, "report.html", "junit.xml", "claims.json", "plan.json", "own.zip"}
+    text = page.read_text()
+    assert "What does a level cost?" in text and 'class="forest"' in text and text.count('<section class="claim') == 3
+    assert "Use the runs" not in text and "make precise" not in text
+    answer = pd.read_csv(tmp_path / "out/answer.csv")
+    assert answer["ratio"].item() == pytest.approx(3.0, rel=0.05) and answer["p_beyond_holm"].item() < 0.001
+    suite = ET.parse(tmp_path / "out/junit.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "0")
+    told = closing.text(found, page)
+    assert told.startswith("The answer: 1 of 1 ratio to level 1 loses") and "Avoid level 9" in told
+    assert (closing.status(found, strict=False), closing.status(found, strict=True)) == (0, 1)
+
+
+def test_the_archive_has_inputs_and_results_and_is_judged_alike(tmp_path):
+    study = written(tmp_path, rows())
+    for out in ("one", "two"):
+        outputs.write(judged.of_file(study), tmp_path / out, [study])
+    assert (tmp_path / "one/own.zip").read_bytes() == (tmp_path / "two/own.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one/own.zip") as archive:
+        archive.extractall(tmp_path / "again")
+    again = judged.of_file(tmp_path / "again/inputs/own.yaml")
+    kept = json.loads((tmp_path / "again/results/claims.json").read_text())
+    assert [one["verdict"] for one in again.results] == [one["verdict"] for one in kept]
+
+
+@pytest.mark.parametrize(
+    ("changed", "claims", "keys", "said"),
+    [
+        ({"value": "seconds"}, CLAIMS, {}, "results.csv, line 1: there is no column 'value', and no metric is named that is a"),
+        (
+            {},
+            CLAIMS,
+            {"factors": ["level", "fiel"]},
+            "results.csv, line 1: there is no column 'fiel' (did you mean file?): it has",
+        ),
+        ({}, CLAIMS, {"columns": {"block": "day"}}, "results.csv, line 1: there is no column 'day': it has level, file,"),
+        (
+            {},
+            [{**HIGHER, "a": {"lvel": ["9"]}}],
+            {},
+            "own.yaml, line 4: own-c01: a: 'lvel' is no factor of the study (did you mean level?) (metric, level, file).",
+        ),
+        (
+            {},
+            [*CLAIMS, {**HIGHER, "a": {"file": ["xx"]}, "b": {"file": ["y"]}}],
+            {},
+            "own.yaml, line 24: own-c04: a.file: 'xx' is not a level of the study (did you mean x?) (x, y).",
+        ),
+        (
+            {},
+            [{**HIGHER, "metrics": ["tim"]}],
+            {},
+            "own.yaml, line 4: own-c01: metrics: 'tim' is neither a metric of the study",
+        ),
+        ({}, [{**HIGHER, "expect": "higher"}], {}, "own.yaml, line 4: claims.0: unknown key 'expect'"),
+        ({}, CLAIMS, {"baseline": {"level": ["2"]}}, "own.yaml: baseline.level: '2' is no level of the table: 1, 9."),
+        ({}, CLAIMS, {"metrics": {"tme": {}}}, "own.yaml: metrics: no row has the metric 'tme' (did you mean time?): its data"),
+        ({}, CLAIMS, {"datum": 1}, "own.yaml, line 24: unknown key 'datum'"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence_with_file_and_line(tmp_path, changed, claims, keys, said):
+    told = refusal(tmp_path, rows().rename(columns=changed), claims, **keys)
+    assert told.startswith(said), told
+
+
+def test_two_units_in_one_metric_are_refused(tmp_path):
+    table = rows()
+    table.loc[5, "unit"] = "ms"
+    assert refusal(tmp_path, table) == (
+        "results.csv, line 7: time has the unit 'ms', and 's' in results.csv, line 2: give both rows one unit, or two metrics."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("fast", "time is 'fast', which is no number."),
+        ("inf", "time is 'inf', which cannot have been measured."),
+        ("", "time is ''"),
+    ],
+)
+def test_a_value_that_is_no_number_is_refused(tmp_path, value, said):
+    table = rows().astype({"value": object})
+    table.loc[3, "value"] = value
+    assert refusal(tmp_path, table).startswith(f"results.csv, line 5: {said}")
+
+
+def test_a_line_with_a_value_too_many_and_a_column_that_is_twice_are_refused(tmp_path):
+    study = written(tmp_path, rows())
+    whole = (tmp_path / "results.csv").read_text()
+    for text, said in (
+        (whole.replace("\n1,x", "\n1,x,2", 1), "results.csv, line 2: it has 7 values, and there are 6 columns."),
+        (whole.replace("level,file", "file,file", 1), "results.csv, line 1: the column 'file' is there twice."),
+        ("level,file,value\n", "results.csv: it has no rows below its heads."),
+    ):
+        (tmp_path / "results.csv").write_text(text)
+        with pytest.raises(PlimsollError) as refused:
+            judged.of_file(study)
+        assert str(refused.value) == f"{tmp_path}/{said}"
+
+
+def test_zero_and_one_run_per_cell_are_refused(tmp_path):
+    table = rows()
+    table.loc[0, "value"] = 0
+    assert refusal(tmp_path, table).startswith("results.csv, line 2: time is 0, and sides are compared by their ratio")
+    table = rows().assign(seed=range(48))
+    told = refusal(tmp_path, table)
+    assert told.startswith("results.csv, line 2: its cell (level 1, file x, seed 0) has one run, and no cell has 3")
+
+
+def test_better_is_refused_of_a_metric_without_a_direction():
+    table, claim = rows().assign(unit="points"), {**HIGHER, "expected": "better"}
+    with pytest.raises(PlimsollError, match="of which nothing says whether higher or lower is better"):
+        judge(table, [claim])
+    assert judge(table, [claim], metrics={"time": {"better": "higher"}}).verdicts == {"table-c01": "reproduced"}
+
+
+def test_what_is_not_tested_may_name_what_the_table_does_not_have():
+    untested = {**HIGHER, "a": {"engine": ["v8"]}, "untestable": "the table has no engines"}
+    (result,) = judge(rows(), [untested]).results
+    assert (result["verdict"], result["reason"]) == ("not testable here", "the table has no engines")
+
+
+def test_levels_that_paths_cannot_have_are_told_apart():
+    """`none` and / are words of paths of cells, and usual levels of tables."""
+    table = rows().replace({"level": {"1": "none", "9": "a/b"}})
+    found = judge(table, [{**HIGHER, "a": {"level": ["a/b"]}, "b": {"level": ["none"]}}])
+    assert found.verdicts == {"table-c01": "reproduced"} and set(found.comparisons["n"]) == {12}
+
+
+def test_trends_orders_losses_and_counts_are_judged():
+    random = np.random.default_rng(1)
+    table = pd.DataFrame(
+        [
+            {
+                "threads": t,
+                "kind": kind,
+                "value": np.exp(random.normal(0, 0.01)) * t ** (0.9 if kind == "a" else 0.5),
+                "block": b,
+            }
+            for b in range(8)
+            for t in (1, 2, 4)
+            for kind in "ab"
+        ]
+    )
+    claims = [
+        {"statement": "More threads are faster.", "along": {"factor": "threads", "direction": "increasing"}},
+        {"statement": "Four, two, one.", "order": [{"threads": [n]} for n in "421"], "expected": "higher"},
+        {
+            "statement": "The kind b loses more against one thread.",
+            "a": {"threads": ["4"], "kind": ["b"]},
+            "b": {"threads": ["4"], "kind": ["a"]},
+            "expected": "higher",
+            "quantity": "relative loss",
+            "relative_to": {"threads": ["1"]},
+        },
+        {
+            "statement": "One thread is the fastest.",
+            "a": {"threads": ["1"]},
+            "b": {"threads": ["2", "4"]},
+            "expected": "higher",
+        },
+    ]
+    found = judge(table, claims, metrics={"value": {"unit": "1/s", "better": "higher"}})
+    assert list(found.verdicts.values()) == ["reproduced", "reproduced", "reproduced", "contradicted"]
+
+
+def test_sessions_are_the_unit_and_few_sessions_are_not():
+    """Sessions that differ by 30 % decide nothing, however many blocks each has; their blocks alone would."""
+    table = pd.concat(
+        [rows(seed, y=ratio).assign(session=f"day {seed}") for seed, ratio in enumerate((0.8, 1.25, 0.8, 1.25), 1)]
+    )
+    claim = {**LIKE, "expected": "higher"}
+    assert judge(table, [claim]).results[0]["verdict"] == "inconclusive"
+    one = judge(table[table["session"] == "day 1"], [claim])
+    assert one.results[0]["verdict"] == "reproduced"
+
+
+def test_a_claim_that_hangs_on_the_machine_is_conditional():
+    table = pd.concat([rows(1, y=0.7).assign(machine="old"), rows(2, y=1.5).assign(machine="new")])
+    (result,) = judge(table, [{**LIKE, "expected": "higher"}]).results
+    assert result["verdict"] == verdicts.CONDITIONAL
+    assert {words: one["verdict"] for words, one in result["arrangements"].items()} == {
+        "the machine new": "contradicted",
+        "the machine old": "reproduced",
+    }
+
+
+def test_what_rows_without_blocks_assume_is_said(tmp_path):
+    """Runs that drift correlate, and are worth fewer than they are. The page says that cells follow each other."""
+    walk = np.exp(np.cumsum(np.random.default_rng(3).normal(0, 0.05, 60)))
+    table = pd.DataFrame({"level": ["1"] * 30 + ["9"] * 30, "value": walk})
+    found = judged.of_file(written(tmp_path, table, [HIGHER]))
+    outputs.write(found, tmp_path / "out", [tmp_path / "own.yaml"])
+    cells = pd.read_csv(tmp_path / "out/cells.csv")
+    assert (cells["lag1"] > 0.5).all() and (cells["effective"] < 12).all()
+    page = (tmp_path / "out/report.html").read_text()
+    assert "Rows are taken as" in page and "looks like a difference" in page
+    steady = independence.lag1(np.exp(np.random.default_rng(4).normal(0, 0.05, 2000)))
+    assert abs(steady) < 0.1 and independence.effective(30, -0.2) == 30
+
+
+def test_means_are_compared_by_welchs_test():
+    """For a small spread the ratio of means has Welch's p of the difference of means."""
+    a, b = Summary(101.0, 1.5, 8), Summary(100.0, 0.7, 12)
+    shown = summaries.estimate({"a": (1.0, a), "b": (-1.0, b)})
+    usual = stats.ttest_ind_from_stats(a.mean, a.sd, 8, b.mean, b.sd, 12, equal_var=False)
+    assert 2 * min(shown.above(0), shown.below(0)) == pytest.approx(usual.pvalue, rel=0.03)
+
+
+def test_an_average_of_means_counts_a_shared_mean_once():
+    base, one, other = Summary(10, 1, 5), Summary(12, 1, 5), Summary(14, 1, 5)
+    terms = [{"a": (1.0, one), "base": (-1.0, base)}, {"b": (1.0, other), "base": (-1.0, base)}]
+    together = summaries.together(terms, [0.5, 0.5])
+    assert {key: weight for key, (weight, _) in together.items()} == {"a": 0.5, "b": 0.5, "base": -1.0}
+    assert summaries.estimate(together).error == pytest.approx((one.variance / 4 + other.variance / 4 + base.variance) ** 0.5)
+
+
+def summarised(table: pd.DataFrame) -> pd.DataFrame:
+    of = table.groupby(["level", "file", "metric", "unit"])["value"].agg(mean="mean", sd="std", n="count")
+    return of.reset_index()
+
+
+def test_a_printed_table_is_judged_and_says_whether_the_paper_is_consistent(tmp_path):
+    found = judged.of_file(written(tmp_path, summarised(rows())))
+    assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "reproduced"]
+    assert [one["paper_consistent"] for one in found.results] == ["yes", "no", "yes"]
+    outputs.write(found, tmp_path / "out", [])
+    assert "Welch" in (tmp_path / "out/report.html").read_text()
+
+
+def test_a_paper_that_prints_means_alone_is_consistent_by_them(tmp_path):
+    summarised(rows()).drop(columns=["sd", "n"]).to_csv(tmp_path / "printed.csv", index=False)
+    found = judged.of_file(written(tmp_path, rows(y=1.2), printed="printed.csv"))
+    assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "contradicted"]
+    told = [one["paper_consistent"] for one in found.results]
+    assert told == ["yes, by the means alone", "no, by the means alone", "yes, by the means alone"]
+
+
+def test_means_beside_single_values_and_a_mean_twice_are_refused(tmp_path):
+    both = pd.concat([rows(), summarised(rows())])
+    assert "a mean, and results.csv, line 2 is a single value" in refusal(tmp_path, both)
+    assert "has a mean of time already" in refusal(tmp_path, pd.concat([summarised(rows())] * 2))
+
+
+@pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8)])
+def test_statements_of_documentation_are_judged_and_the_planted_one_is_found(name, reproduced):
+    found = judged.of_file(TABLES / name / "study.yaml")
+    assert len(found.results) == 11
+    *written_from_texts, planted = found.results
+    assert "planted" in planted["statement"] and planted["verdict"] == "contradicted" and planted["robust"]
+    each = [one["verdict"] for one in written_from_texts]
+    assert each.count("reproduced") == reproduced and "not testable here" not in each
+
+
+def of_reference(study: str, folder):
+    """Return a study with its plan, its claims, its tables and its verdicts, as results/reference has them."""
+    kept = PROJECT / "results/reference" / study
+    with zipfile.ZipFile(kept / f"reference-{study}.zip") as archive:
+        plan = archive.extract(next(name for name in archive.namelist() if name.endswith(f"{study}/plan.json")), folder)
+    loaded = studies.load(study, designs.known())
+    read = planned.read(Path(plan), loaded.design.factors)
+    tables = [collect.table(kept / f"{name}.csv", read["factors"]) for name in ("observations", "runs")]
+    expected = {one["id"]: one["verdict"] for one in findings.of_table(kept / "claims.csv")}
+    return loaded, read, tables, book.load(study), expected
+
+
+@pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop"])
+def test_the_library_says_what_the_workflow_says_of_the_reference_results(study, tmp_path):
+    loaded, plan, tables, claims, expected = of_reference(study, tmp_path)
+    assert judge_study(loaded, plan, *tables, claims).verdicts == expected
+
+
+def test_a_plain_table_of_reference_observations_has_the_workflows_verdicts(tmp_path):
+    """The design `table` knows nothing of li2018 but the columns of its observations."""
+    _, _, (observations, _), claims, expected = of_reference("li2018", tmp_path)
+    factors = ["benchmark", "runtime", "storage"]
+    table = observations[observations["runtime"] != "vm-emulated"].replace({"storage": {"none": ""}})
+    asked = [{**claim, "needs": []} for claim in claims if claim["id"][-2:] in ("13", "18", "19", "24")]
+    found = judge(table[[*factors, "metric", "value", "unit", "better", "block"]], asked, factors=factors, name="li2018")
+    assert found.verdicts == {claim["id"]: expected[claim["id"]] for claim in asked}
+    assert set(found.verdicts.values()) == {"reproduced", "inconclusive"}
+
+
+def test_the_command_prints_verdicts_and_has_true_statuses(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    study = written(tmp_path, rows())
+    monkeypatch.setattr(place.paths, "PROJECT", tmp_path)
+    assert cli.main(["judge", "own.yaml"]) == 0
+    assert "3 claims: 2 reproduced, 1 contradicted.\nRead on: results/judged/own/report.html" in capsys.readouterr().out
+    assert cli.main(["judge", str(study), "--strict", "--json", "--out", "out"]) == 1
+    assert [one["verdict"] for one in json.loads(capsys.readouterr().out)] == ["reproduced", "contradicted", "reproduced"]
+    for words in (
+        ["judge"],
+        ["judge", "own.yaml", "--data", "results.csv"],
+        ["judge", "--claims", "own.yaml"],
+        ["judge", "no.yaml"],
+    ):
+        assert cli.main(words) == 2
+        told = capsys.readouterr()
+        assert told.out == "" and told.err.count("\n") == 1 and told.err.startswith("plimsoll: ")
+
+
+def test_the_tutorial_does_what_it_says(tmp_path):
+    """Its table and its claim are judged as it says; its studies are those of the tests above."""
+    text = (PROJECT / "docs/tutorials/judge.md").read_text()
+    table, claims = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("text", "yaml"))
+    (tmp_path / "results.csv").write_text(table)
+    (tmp_path / "paper.yaml").write_text(claims)
+    found = judged.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
+    (result,) = found.results
+    assert result["verdict"] == "reproduced" and result["effect_least"] == pytest.approx(-0.40, abs=0.005)
+    for command in text.split("plimsoll judge ")[1:]:
+        if command.startswith("tests/"):
+            assert (PROJECT / command.split()[0]).is_file()
+
+
+def test_the_library_is_imported_at_once_and_without_the_workflow():
+    code = (
+        "import sys, time; begun = time.perf_counter(); from plimsoll.verdicts import judge; "
+        "assert time.perf_counter() - begun < 1; import pandas; "
+        "judge(pandas.DataFrame({'x': list('abab' * 3), 'value': range(1, 13)}), "
+        "[{'statement': 'a is like b.', 'a': {'x': ['a']}, 'b': {'x': ['b']}, 'expected': 'no_difference'}]); "
+        "rooms = {name.split('.')[1] for name in sys.modules if name.startswith('plimsoll.')}; "
+        "print(sorted(rooms & {'workflow', 'measure', 'images', 'pages', 'terminal'}), 'snakemake' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT)
+    assert told.stdout == "[] False\n", told.stderr

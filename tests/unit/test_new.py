@@ -1,0 +1,106 @@
+"""`plimsoll new`: what it writes works as it is, in a copy of the project, and passes the test that it writes."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from plimsoll.designs.table import judged
+from plimsoll.errors import PlimsollError
+from plimsoll.starting import code, study
+
+from tests.conftest import PROJECT
+
+TABLES = PROJECT / "tests/data/tables"
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """Return a copy of the project's package, configuration and notebooks, without tests of its own."""
+    root = tmp_path_factory.mktemp("copy")
+    for folder in ("scripts", "config", "notebooks", "containers"):
+        shutil.copytree(PROJECT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def run(root: Path, *files: Path) -> None:
+    """Run tests that were written, against the package of a copy."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(root)]
+    where = {"PYTHONPATH": str(root / "scripts"), "PATH": "/usr/bin:/bin", "HOME": str(root)}
+    done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, cwd=root, env=where)
+    assert done.returncode == 0 and "failed" not in done.stdout, done.stdout + done.stderr
+
+
+def test_everything_that_is_begun_passes_its_test(copy, tmp_path):
+    begun = [
+        *study.of_table("own-table", tmp_path, None, "", "time", "lower", "Which variant is better?"),
+        *study.of_benchmark("own2026", copy, "stream", ["docker"], "What does Docker cost STREAM?"),
+        *code.runtime("docker-own", copy, "docker", "My Docker"),
+        *code.workload("own-load", copy, "/opt/own", "1/s", "Own load"),
+        *code.chart("own-dots", copy, "overhead", "Means of all cells."),
+    ]
+    tests = [path for path in begun if path.name.startswith("test_")]
+    assert len(tests) == 5
+    run(copy, *tests)
+    checked = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--config",
+        str(PROJECT / "pyproject.toml"),
+        "--extend-ignore",
+        "E501,D102,D103,INP",
+    ]
+    done = subprocess.run([*checked, *(str(path) for path in begun if path.suffix == ".py")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_study_of_own_data_names_their_columns(tmp_path):
+    table = "codec,threads,seconds\n" + "".join(
+        f"{codec},{n % 2 + 1},{1 + n / 100 + (codec == 'a') * n % 3 / 200}\n" for codec in "ab" for n in range(8)
+    )
+    (tmp_path / "runs.csv").write_text(table)
+    path, _ = study.of_table("codecs", tmp_path, tmp_path / "runs.csv", "", "seconds", "lower", "Which codec?")
+    document = yaml.safe_load(path.read_text())
+    assert document["baseline"] == {"codec": ["a"]} and document["question"] == "Which codec?"
+    assert document["data"] == "../runs.csv"
+    (result,) = judged.of_file(path).results
+    assert result["verdict"] == "reproduced" and result["comparisons"] == 2
+
+
+def test_a_study_of_a_tools_output_is_written_too(tmp_path):
+    output = TABLES / "readers/google-benchmark.json"
+    path, _ = study.of_table("sorting", tmp_path, output, "benchmark", "real_time", "lower", "Which sort is faster?")
+    assert judged.of_file(path).results[0]["comparisons"] == 2
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        (lambda root: study.of_table("Own Table", root, None, "", "time", "lower", "?"), "'Own Table' is no name for it"),
+        (
+            lambda root: study.of_benchmark("own", root, "stream", [], "?"),
+            "'own' is no name of a study: take letters and a year",
+        ),
+        (lambda root: study.of_benchmark("own2026", root, "strem", [], "?"), "There is no benchmark 'strem'"),
+        (lambda root: study.of_benchmark("own2026", root, "stream", ["dokcer"], "?"), "There is no"),
+        (lambda root: code.runtime("own", root, "dokcer", "Own"), "There is no"),
+        (lambda root: code.chart("own", root, "overhed", "Own."), "There is no design 'overhed'"),
+        (lambda root: study.of_table("x", root, root / "no.csv", "", "time", "lower", "?"), "no.csv cannot be read"),
+    ],
+)
+def test_what_cannot_be_begun_is_one_sentence_and_writes_nothing(begin, said, tmp_path):
+    with pytest.raises(PlimsollError) as refused:
+        begin(tmp_path)
+    assert said in str(refused.value) and not any(tmp_path.iterdir())
+
+
+def test_nothing_is_written_over(tmp_path):
+    written = study.of_table("own", tmp_path, None, "", "time", "lower", "Which?")
+    before = [path.read_text() for path in written]
+    with pytest.raises(PlimsollError, match="is there already: take another name, or move it. Nothing was written."):
+        study.of_table("own", tmp_path, None, "", "time", "lower", "Another?")
+    assert [path.read_text() for path in written] == before

@@ -1,0 +1,373 @@
+"""A study of a program: cells, outputs, effects from planted steps, and the answer in words."""
+
+import json
+import math
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from plimsoll import environments
+from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
+from plimsoll.designs.program.factors import FIRST, HOST, REMEDY, STEPS
+from plimsoll.errors import PlimsollError
+from plimsoll.trying import asked, files, stages, telling
+from plimsoll.workloads.base import InvalidOutput
+
+WALL = {"label": "wall time", "unit": "s", "better": "lower", "source": "program"}
+STUDY = {
+    "id": "my-study",
+    "metrics": {"wall": WALL},
+    "answer": {"metrics": ["wall"], "baseline": {"runtime": ["host"]}},
+    "program": {"command": ["solver"], "files": "9 files of this host"},
+}
+DOCKER = ladder.levels("docker")
+
+
+def world(costs: dict[str, float], blocks: int = 20, noise: float = 0.01, seed: int = 1) -> pd.DataFrame:
+    """Return observations in which each step of `costs` makes the program slower by its share, in every level from there."""
+    drawn, rows = np.random.default_rng(seed), []
+
+    def at(runtime: str) -> float:
+        levels = DOCKER if runtime in DOCKER else (*DOCKER[:1], runtime)
+        reached = levels[: levels.index(runtime) + 1] if runtime != HOST else ()
+        return math.prod(1 + costs.get(level, 0.0) for level in reached)
+
+    remedies = {remedy.runtime: step for step, remedy in ladder.REMEDIES.items() if step in DOCKER}
+    for block in range(1, blocks + 1):
+        drift = drawn.normal(0, 0.05)
+        cells = [(FIRST, name, at(name)) for name in (HOST, "files", "docker")]
+        cells += [(STEPS, name, at(name)) for name in DOCKER]
+        cells += [(REMEDY, name, at("docker") / (1 + costs.get(step, 0.0))) for name, step in remedies.items()]
+        cells.append((REMEDY, "docker", at("docker")))
+        for stage, runtime, factor in cells:
+            value = factor * math.exp(drift + drawn.normal(0, noise))
+            rows.append({"stage": stage, "runtime": runtime, "metric": "wall", "repetition": block, "value": value})
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("step", DOCKER[1:])
+def test_the_ladder_names_the_planted_step(step):
+    named = 0
+    for seed in range(100):
+        observed = world({step: 0.05}, seed=seed)
+        found = effects.table(observed[observed["stage"] == STEPS])
+        named += [row.runtime for row in found.itertuples() if why.is_costly(row)] == [step]
+    assert named >= 95
+
+
+def test_what_is_alike_everywhere_costs_nothing_in_95_of_100():
+    falsely = 0
+    for seed in range(200):
+        observed = world({}, seed=seed, noise=0.05)
+        found = effects.table(observed[observed["stage"] == FIRST])
+        falsely += bool(stages.steps_of(found))
+    assert falsely / 200 <= 0.05
+
+
+def test_steps_are_measured_only_where_a_default_costs_something():
+    assert stages.steps_of(effects.table(world({}))) == []
+    assert stages.steps_of(effects.table(world({"docker-filtered": 0.3}))) == list(DOCKER)
+
+
+def test_where_only_other_files_cost_something_no_steps_are_measured():
+    observed = world({"files": 0.3})
+    first = effects.table(observed[observed["stage"] == FIRST])
+    assert stages.steps_of(first) == []
+    told = telling.answer(STUDY, first)
+    assert told[0].startswith("Docker makes it 3") and "other files; its container changes it by 0.9 %" in told[1]
+
+
+def test_reasons_are_told_for_steps_and_not_for_the_whole():
+    differences = [
+        {"adds": adds, "differs": ["seccomp: 0 before, 2 after"]} for adds in (effects.DEFAULT, "the seccomp filter")
+    ]
+    assert telling.reasons(differences) == ["What differed (the seccomp filter):", "  seccomp: 0 before, 2 after"]
+
+
+def test_blas_is_named_first_whatever_its_file_is_called():
+    before = recorded({"/usr/lib/liba.so.1": "1", "/opt/libscipy_openblas64_.so": "2"}, {})
+    after = recorded({"/usr/lib/liba.so.2": "3", "/usr/lib/libblas.so.3": "4"}, {})
+    assert (
+        why.differences(before, after)[0]
+        == "/opt/libscipy_openblas64_.so (build 2) before, /usr/lib/libblas.so.3 (build 4) after"
+    )
+
+
+def test_what_gives_a_costly_step_back_is_tried():
+    found = effects.table(world({"docker-filtered": 0.3, "files-cgroup": 0.2}))
+    assert stages.remedies_of(found) == ["docker", "docker-with-seccomp"]
+
+
+def test_the_answer_names_cost_step_and_remedy_with_intervals():
+    told = telling.answer(STUDY, effects.table(world({"files": 0.2, "docker-processes": 0.1})))
+    assert told[0].startswith("Docker makes it 32 % slower than this host [+")
+    assert "20 %" in told[1] and "other files" in told[1] and "/dev/shm of 64 MB" in told[1] and "other steps" in told[1]
+    assert any(one.startswith("With --ipc host it is 9.") and "faster than without" in one for one in told[2:])
+
+
+def test_the_answer_of_a_program_that_is_alike_is_so_or_undecided():
+    assert telling.answer(STUDY, effects.table(world({}, noise=0.004)))[0].startswith("In Docker it is alike within ")
+    undecided = telling.answer(STUDY, effects.table(world({}, blocks=8, noise=0.1, seed=5)))[0]
+    assert "undecided" in undecided and "8 blocks can find" in undecided and "would find 1.0 %" in undecided
+
+
+def test_a_cost_that_doubles_the_time_is_a_factor():
+    told = telling.answer(STUDY, effects.table(world({"docker-processes": 4.0})))
+    assert told[0].startswith("Docker makes it 5.0 times as slow as this host [") and "+" not in told[0]
+    assert told[1].startswith("A factor of 5.0 [")
+
+
+def test_too_few_runs_give_no_answer():
+    assert telling.answer(STUDY, effects.table(world({}, blocks=2))) == ["Docker: too few runs count for an answer."]
+
+
+def test_a_loss_is_what_the_interval_shows_for_sure():
+    found = effects.table(world({"files-cgroup": 0.2}))
+    assert 0.15 < telling.loss(STUDY, found) < 0.2
+    assert telling.loss(STUDY, effects.table(world({"files-cgroup": -0.2}))) == 0.0
+    higher = {**STUDY, "metrics": {"wall": {**WALL, "better": "higher"}}}
+    assert telling.loss(higher, found) == 0.0
+
+
+def test_documents_of_an_answer_are_json_that_a_program_reads():
+    observed = world({"files": 0.1})
+    told = json.loads(json.dumps(telling.document(STUDY, observed, effects.table(observed)), allow_nan=False))
+    assert told["comparisons"][0]["runtime"] == "files" and 0.05 < told["comparisons"][0]["change"] < 0.15
+    exported = telling.hyperfine(STUDY, observed)["results"]
+    assert [one["command"] for one in exported] == ["Docker: solver", "Image's files: solver", "This host: solver"]
+    assert len(exported[0]["times"]) == 20 and exported[0]["min"] <= exported[0]["median"] <= exported[0]["max"]
+
+
+def test_blocks_follow_from_the_spread_and_not_from_p():
+    same = effects.table(world({}, noise=0.02))
+    other = effects.table(world({"files": 0.3}, noise=0.02))
+    assert stages._needed(same, FIRST, 0.01) == stages._needed(other, FIRST, 0.01) > stages._needed(same, FIRST, 0.02)
+
+
+def test_every_level_is_a_runtime_with_a_label_of_its_own():
+    labels = [environments.find(name).label for name in ladder.everything()]
+    assert len(set(labels)) == len(labels)
+    assert not set(environments.known_steps()) & set(environments.known())
+
+
+@pytest.mark.parametrize(
+    ("name", "shares", "filtered"),
+    [
+        ("docker-open", {"ipc", "pid", "net"}, False),
+        ("docker-processes", {"net"}, False),
+        ("docker-unfiltered", {"net"}, False),
+        ("docker-filtered", {"net"}, True),
+        ("docker-with-ipc", {"ipc"}, True),
+        ("docker-with-seccomp", set(), False),
+    ],
+)
+def test_each_step_changes_what_it_says(name, shares, filtered):
+    step = environments.find(name)
+    words = list(step.options)
+    shared = {option[2:] for option, value in pairwise(words) if value == "host" and option != "--userns"}
+    assert shared | ({"net"} if step.network.name == "host" else set()) == shares
+    assert ("seccomp=unconfined" not in words) == filtered
+    assert step.left() == [] and step.sweep() is None
+
+
+RUN = {"run": 1, "wall": 1.5, "user": 1.0, "system": 0.25, "memory": 2048, "minor_faults": 3, "major_faults": 0, "waits": 1}
+RUN |= {"preempted": 0, "code": 0, "signal": 0, "late": False, "left": False}
+
+
+def printed(folder, text: str, **files: str):
+    (folder / "work").mkdir(exist_ok=True)
+    (folder / outputs.STDOUT).write_text(text)
+    for name, content in files.items():
+        (folder / "work" / name).write_text(content)
+    return folder
+
+
+def test_numbers_of_an_output_are_read(tmp_path):
+    metrics = {
+        "rate": {"source": "output", "pattern": r"rate: ([0-9.e+]+)"},
+        "energy": {"source": "json", "file": "result", "key": "energies.1"},
+    }
+    folder = printed(tmp_path, "rate: 1.5e+3\n", result='{"energies": [1, -2.5]}')
+    read = outputs.read(folder, RUN, {"start": 0.3}, {"metrics": metrics})
+    assert read["values"]["rate"] == 1500 and read["values"]["energy"] == -2.5 and read["values"]["memory"] == 2
+    assert read["values"]["processor"] == 1.25 and read["values"]["start"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", "no number"), ("rate: 1\nrate: 2\n", "2 numbers"), ("rate: 1.2.3\n", "'1.2.3' is no number")],
+)
+def test_an_output_without_the_number_or_with_two_does_not_count(tmp_path, text, problem):
+    metrics = {"rate": {"source": "output", "pattern": r"rate: ([0-9.]+)"}}
+    with pytest.raises(InvalidOutput, match=problem):
+        outputs.read(printed(tmp_path, text), RUN, {}, {"metrics": metrics})
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"x": "1"}', '{"x": NaN}', '{"x": true}', "[1]"])
+def test_a_json_file_without_the_number_does_not_count(tmp_path, content):
+    metric = {"source": "json", "file": "result", "key": "x"}
+    with pytest.raises(InvalidOutput, match="x"):
+        outputs.read(printed(tmp_path, "", result=content), RUN, {}, {"metrics": {"x": metric}})
+
+
+def test_a_wrong_answer_does_not_count(tmp_path):
+    folder = printed(tmp_path, "42\n")
+    outputs.read(folder, RUN, {}, {"check": ["grep", "-q", "42"]})
+    with pytest.raises(InvalidOutput, match="wrong"):
+        outputs.read(folder, RUN, {}, {"check": ["grep", "-q", "43"]})
+
+
+def test_outputs_are_compared_without_what_may_differ(tmp_path):
+    one, other = (outputs.digest(f"sum 5\ntook {seconds} s\n", [r"took .*"]) for seconds in (1, 2))
+    assert one == other != outputs.digest("sum 6\ntook 1 s\n", [r"took .*"])
+    with pytest.raises(InvalidOutput, match="answers differ"):
+        outputs.refuse_others([{"values": {}, "output": other}], {"output": "another"})
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"late": True, "signal": 9}, "did not end within 5 s"),
+        ({"left": True}, "left processes running"),
+        ({"code": -1, "signal": 11}, "signal 11"),
+        ({"code": 3}, "exit status 3: it printed no error"),
+        ({"code": 127}, "could not be started"),
+    ],
+)
+def test_a_run_that_went_wrong_is_told_in_a_sentence(tmp_path, change, problem):
+    (tmp_path / "0").mkdir()
+    (tmp_path / outputs.LOG).write_text(json.dumps({**RUN, "run": 0, **change}) + "\n")
+    with pytest.raises(InvalidOutput, match=problem):
+        outputs.made(tmp_path, {"runs": 1, "parameters": {"limit_seconds": 5}})
+
+
+def test_runs_that_are_missing_are_told(tmp_path):
+    (tmp_path / outputs.LOG).write_text(json.dumps({**RUN, "run": 0}) + "\n")
+    with pytest.raises(InvalidOutput, match="only 1 of 3 runs"):
+        outputs.made(tmp_path, {"runs": 2, "parameters": {"limit_seconds": 5}})
+
+
+def test_what_a_program_sees_is_read(tmp_path):
+    (tmp_path / "inside").write_text(
+        "== /proc/self/status\nName:\ttimed\nSeccomp:\t2\nCpus_allowed_list:\t0-1\n"
+        "== /proc/self/mountinfo\n1 0 8:1 / / rw - overlay overlay rw\n2 1 0:5 / /dev/shm rw - tmpfs shm rw\n"
+        "== /dev/shm\n67108864\n"
+    )
+    told = seen.inside(tmp_path)
+    assert told["seccomp"] == "2" and told["processors"] == "0-1" and told["shared memory"] == "67108864"
+    assert told["file system of /"] == told["file system of /tmp"] == "overlay"
+    assert told["file system of /dev/shm"] == "tmpfs"
+
+
+def recorded(mapped: dict, inside: dict, faults: float = 10.0) -> list[dict]:
+    timed = [{"values": {"waits": 1.0, "preempted": 0.0, "faults": faults}, "output": ""}]
+    return [{"timed": timed, "inside": inside, "mapped": mapped, "noise": {}}]
+
+
+def test_differences_of_the_two_sides_are_told_and_nothing_else():
+    before = recorded(
+        {"/usr/lib/libblas.so.3.11": "aaaa", "/usr/lib/libc.so.6": "cccc"}, {"seccomp": "0", "clock source": "tsc"}
+    )
+    after = recorded(
+        {"/opt/libblas.so.3.10": "bbbb", "/usr/lib/libc.so.6": "cccc"}, {"seccomp": "2", "clock source": "tsc"}, 900
+    )
+    assert why.differences(before, after) == [
+        "seccomp: 0 before, 2 after",
+        "/usr/lib/libblas.so.3.11 (build aaaa) before, /opt/libblas.so.3.10 (build bbbb) after",
+        "page faults: 10 before, 900 after, in the mean of a run",
+    ]
+
+
+def test_files_of_a_trace_are_those_that_were_found(tmp_path):
+    trace = (
+        '12 execve("/usr/bin/python3", ["python3"], 0x7f /* 9 vars */) = 0\n'
+        '12 openat(AT_FDCWD</work>, "case.txt", O_RDONLY) = 3</work/case.txt>\n'
+        '12 openat(AT_FDCWD</work>, "/etc/missing", O_RDONLY) = -1 ENOENT (No such file or directory)\n'
+        '12 newfstatat(3</usr/lib>, "../share/x", 0x7ff, 0) = 0\n'
+        "12 +++ exited with 0 +++\n"
+    )
+    assert list(map(str, files._of_trace(trace, tmp_path))) == ["/usr/bin/python3", "/work/case.txt", "/usr/share/x"]
+
+
+def test_packed_files_lead_where_they_did_and_have_the_same_bits_each_time(tmp_path):
+    import tarfile
+
+    real, link = tmp_path / "lib/real.so.1", tmp_path / "lib/link.so"
+    real.parent.mkdir()
+    real.write_text("bits")
+    (tmp_path / "lib/middle.so").symlink_to("real.so.1")
+    link.symlink_to("middle.so")
+    (tmp_path / "lib64").symlink_to("lib")
+    for name in ("one.tar", "two.tar"):
+        files.pack([tmp_path / "lib64/link.so"], tmp_path / name)
+    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
+    with tarfile.open(tmp_path / "one.tar") as archive:
+        names = {name for name in archive.getnames() if name.startswith(str(tmp_path)[1:])}
+        archive.extractall(tmp_path / "out", filter="tar")
+    assert {name.rpartition("/")[2] for name in names} >= {"real.so.1", "middle.so", "link.so", "lib64", "lib"}
+    assert (tmp_path / "out" / str(tmp_path)[1:] / "lib64/link.so").read_text() == "bits"
+
+
+@pytest.mark.parametrize("text", ["rate", "=x", "Rate=x", "ra te=x", "rate="])
+def test_a_metric_that_is_none_is_refused(text):
+    with pytest.raises(PlimsollError, match="--metric"):
+        asked.metric(text, "higher")
+
+
+def test_a_metric_says_what_is_better():
+    assert asked.metric("rate=rate: ([0-9.]+)", "higher").pattern == "rate: ([0-9.]+)"
+    assert asked.metric("rate=out.json:a.b", "lower")[2:] == (None, "out.json", "a.b")
+    with pytest.raises(PlimsollError, match="--better"):
+        asked.metric("rate=x", None)
+
+
+@pytest.mark.parametrize(("text", "share"), [("5%", 0.05), ("0.05", 0.05), ("0.5%", 0.005)])
+def test_shares(text, share):
+    assert asked.share(text, "--width") == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "100%", "-5%", "nan", "inf%"])
+def test_what_is_no_share_is_refused(text):
+    with pytest.raises(PlimsollError, match="--width"):
+        asked.share(text, "--width")
+
+
+def test_the_folder_is_this_one_only_if_the_command_names_a_file_in_it(tmp_path, monkeypatch):
+    (tmp_path / "case.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    assert asked.folder_of(("sort", "case.txt"), None) == tmp_path
+    assert asked.folder_of(("sort", "/etc/passwd", "-n"), None) is None
+    with pytest.raises(PlimsollError, match="no folder"):
+        asked.folder_of(("sort",), tmp_path / "missing")
+    monkeypatch.setattr(asked, "LARGEST", 0)
+    (tmp_path / "case.txt").write_text("x")
+    with pytest.raises(PlimsollError, match="--folder"):
+        asked.folder_of(("sort", "case.txt"), None)
+
+
+def test_a_large_file_of_the_folder_is_linked_and_a_small_one_copied(tmp_path):
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(b"x")
+    large.write_bytes(b"x" * attempts.LINKED_BYTES)
+    for path in (small, large):
+        attempts._copy(str(path), str(tmp_path / f"{path.name}-copy"))
+    assert small.stat().st_nlink == 1 and large.stat().st_nlink == 2
+
+
+def test_cells_have_the_reason_why_a_program_is_not_on_this_host():
+    from plimsoll import designs
+
+    program = {"command": ["x"], "runs": 2, "expected_seconds": 1.0, "limit_seconds": 5, "not_installed": "it is not here"}
+    study = {"program": program, "experiments": {FIRST: {"runtime": ["host", "docker", "podman"]}}}
+    host = {"sizes": {"host": []}}
+    config = {"runtimes": {"host": "optional", "docker": "optional", "podman": "off"}}
+    cells = designs.find("program").cells
+    made = [cell for _, cell in cells.wanted(study, {}, host, config, {"docker": "no engine"})]
+    assert [(cell["path"], cell["reason"]) for cell in made] == [
+        ("first/host", "it is not here"),
+        ("first/docker", "no engine"),
+    ]
+    other = {**program, "expected_seconds": 2.0, "minutes": 7}
+    again = [cell for _, cell in cells.wanted({**study, "program": other}, {}, host, config, {"docker": "no engine"})]
+    assert [cell["fingerprint"] for cell in again] == [cell["fingerprint"] for cell in made]

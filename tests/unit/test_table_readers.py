@@ -1,0 +1,153 @@
+"""Readers of what people's tools write, on real outputs of these tools (tests/data/tables)."""
+
+import json
+import shutil
+
+import pytest
+from plimsoll.designs.table import judged, loading, observed, readers
+from plimsoll.designs.table.rows import Columns
+from plimsoll.errors import PlimsollError
+
+from tests.conftest import PROJECT
+
+TABLES = PROJECT / "tests/data/tables"
+READERS = TABLES / "readers"
+# File, reader, number of rows, factors of its rows, and (metric, unit, better) of the first row.
+EXPECTED = [
+    ("zstd/block-01.json", "hyperfine", 19, {"operation", "setting"}, ("time", "s", "lower")),
+    ("json/session-1.json", "pytest-benchmark", 288, {"test", "library", "document"}, ("time", "s", "lower")),
+    ("readers/google-benchmark.json", "google-benchmark", 72, {"benchmark", "argument"}, ("real_time", "ns", "lower")),
+    ("readers/criterion", "criterion", 80, {"group", "function", "value"}, ("time", "s", "lower")),
+    (
+        "readers/reframe-report.json",
+        "reframe-report",
+        8,
+        {"test", "tool", "system", "partition", "environ"},
+        ("rate", "MB/s", "higher"),
+    ),
+    (
+        "readers/reframe-perflog.log",
+        "reframe-perflog",
+        8,
+        {"test", "tool", "system", "partition", "environ"},
+        ("rate", "MB/s", "higher"),
+    ),
+    ("readers/phoronix.xml", "phoronix", 10, {"system", "test"}, ("zstd_level", "Seconds", "lower")),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "number", "factors", "first"), EXPECTED, ids=[one[1] for one in EXPECTED])
+def test_an_output_is_recognised_and_read(file, name, number, factors, first):
+    reader, rows = readers.read(TABLES / file, None, Columns())
+    assert reader.name == name
+    assert len(rows) == number and {factor for row in rows for factor in row.levels} == factors
+    assert (rows[0].metric, rows[0].unit, rows[0].better) == first
+    assert all(row.value > 0 and str(TABLES) in row.where for row in rows)
+
+
+@pytest.mark.parametrize(("file", "name"), [one[:2] for one in EXPECTED], ids=[one[1] for one in EXPECTED])
+def test_an_output_that_was_cut_is_one_sentence(file, name, tmp_path):
+    """Half of a file is refused, or read as far as it goes where lines stand for themselves; never a traceback."""
+    path = TABLES / file
+    path = next(path.rglob("sample.json")) if path.is_dir() else path
+    cut = tmp_path / path.name
+    cut.write_text(path.read_text()[: path.stat().st_size // 2])
+    if name == "reframe-perflog":
+        cut.write_text(cut.read_text().rpartition("|")[0])
+    with pytest.raises(PlimsollError, match=str(cut)) as refused:
+        readers.read(cut, None, Columns())
+    assert "\n" not in str(refused.value)
+
+
+def test_values_are_those_of_the_files():
+    report, log = (readers.read(READERS / f"reframe-{name}", None, Columns())[1] for name in ("report.json", "perflog.log"))
+    assert [row.value for row in report] == [row.value for row in log] and report[0].levels == log[0].levels
+    zstd = json.loads((TABLES / "zstd/block-01.json").read_text())["results"][0]
+    (first, *_) = readers.read(TABLES / "zstd/block-01.json", None, Columns())[1]
+    assert first.value == zstd["times"][0] and first.levels == zstd["parameters"]
+
+
+def test_criterions_samples_are_the_same_in_both_of_its_files(tmp_path):
+    """Each sample is a time per iteration, in seconds."""
+    folder = READERS / "criterion/lookup/HashMap/100/new"
+    shutil.copytree(folder, tmp_path / "new")
+    of_json = readers.read(tmp_path / "new/sample.json", None, Columns())[1]
+    (tmp_path / "new/sample.json").unlink()
+    of_csv = readers.read(tmp_path / "new/raw.csv", None, Columns())[1]
+    assert [row.value for row in of_csv] == pytest.approx([row.value for row in of_json])
+    (tmp_path / "new/raw.csv").unlink()
+    (estimated,) = readers.read(tmp_path / "new/estimates.json", None, Columns())[1]
+    assert estimated.summarised and estimated.mean == pytest.approx(sum(row.value for row in of_csv) / 20, rel=0.9)
+
+
+def test_pytest_benchmark_without_its_data_has_means():
+    _, rows = readers.read(READERS / "pytest-benchmark-means.json", None, Columns())
+    assert len(rows) == 6 and all(row.summarised and row.sd > 0 and row.n == 8 for row in rows)
+
+
+def test_factors_with_one_level_are_left_out_of_what_tools_write():
+    source = loading.of_files([READERS / "reframe-report.json"], [], "own")
+    assert source.study["factors"] == ["tool"] and source.study["levels"]["tool"] == ["gzip", "zstd"]
+    assert {cell["repetitions"] for cell in observed.of(source).plan["cells"].values()} == {4}
+
+
+def test_a_folder_of_outputs_is_read_by_their_programs():
+    """Each of sysbench, STREAM, OSU and fio, with a level for the folder; other files are left out."""
+    reader, rows = readers.read(READERS / "outputs", None, Columns())
+    assert reader.name == "outputs"
+    found = {(row.metric, row.unit, row.better) for row in rows}
+    assert {
+        ("events_per_second", "1/s", "higher"),
+        ("stream_triad", "MB/s", "higher"),
+        ("latency", "us", "lower"),
+        ("read_bandwidth", "bytes/s", "higher"),
+    } <= found
+    by_folder = {row.levels["folder"] for row in rows}
+    assert by_folder == {"bind-core", "bind-none", "threads-1", "threads-2"}
+    sizes = {row.levels.get("size") for row in rows if row.metric == "latency"}
+    assert {"0", "1", "4194304"} <= sizes
+    copies = [row for row in rows if row.metric == "stream_copy"]
+    assert len(copies) == 8 and all(1_000 < row.value < 1_000_000 for row in copies)
+
+
+def test_outputs_of_hpc_challenge_are_read_by_its_own_reader(tmp_path):
+    for number in (1, 2, 3):
+        for section in ("hpl", "stream"):
+            folder = tmp_path / section
+            folder.mkdir(exist_ok=True)
+            shutil.copy(PROJECT / f"tests/data/hpcc_{section}.txt", folder / f"{number}.txt")
+    rows = readers.read(tmp_path, None, Columns())[1]
+    assert {row.metric for row in rows if row.levels["folder"] == "hpl"} == {"HPL_Tflops"}
+    cut = (tmp_path / "hpl/1.txt").read_text()
+    (tmp_path / "hpl/1.txt").write_text(cut[: cut.index("End of Summary")])
+    with pytest.raises(PlimsollError, match=r"hpl/1.txt: hpccoutf.txt does not hold exactly one complete run."):
+        readers.read(tmp_path, None, Columns())
+
+
+def test_what_no_reader_knows_is_refused(tmp_path):
+    (tmp_path / "own.json").write_text('{"numbers": [1, 2]}')
+    with pytest.raises(PlimsollError, match=r"own.json: no reader recognises it. Known are criterion, csv, "):
+        readers.read(tmp_path / "own.json", None, Columns())
+    with pytest.raises(PlimsollError, match=r"gone.csv cannot be read: No such file"):
+        readers.read(tmp_path / "gone.csv", None, Columns())
+
+
+def test_entities_in_xml_are_refused(tmp_path):
+    (tmp_path / "own.xml").write_text(
+        '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><PhoronixTestSuite>&b;</PhoronixTestSuite>'
+    )
+    with pytest.raises(PlimsollError, match="it defines entities"):
+        readers.read(tmp_path / "own.xml", None, Columns())
+
+
+def test_statements_about_another_tools_results_are_judged(tmp_path):
+    """Google Benchmark's repetitions of two algorithms, by a file of claims alone."""
+    (tmp_path / "paper.yaml").write_text(
+        "claims:\n"
+        "  - statement: Sorting 10,000 numbers takes more than ten times as long as 1,000.\n"
+        "    metrics: [cpu_time]\n    a: {argument: ['10000']}\n    b: {argument: ['1000']}\n    expected: higher\n"
+        "    magnitude: {low: 9, high: 20, of: (a - b) / b}\n"
+    )
+    found = judged.of_files([READERS / "google-benchmark.json"], tmp_path / "paper.yaml")
+    (result,) = found.results
+    assert result["verdict"] == "reproduced" and result["comparisons"] == 2
