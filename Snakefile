@@ -22,6 +22,9 @@ interruption.watch()
 ready.or_refuse(sys.argv[1:])
 
 
+report: "report/workflow.rst"
+
+
 configfile: paths.source(configuration.FILE)
 
 

@@ -41,7 +41,13 @@ rule table:
         unpack(table_inputs),
         study=paths.source(studies.STUDIES / "{study}.yaml"),
     output:
-        "results/{study}/tables/{table}.csv",
+        report(
+            "results/{study}/tables/{table}.csv",
+            caption="../report/table.rst",
+            category="{study}",
+            subcategory="Tables",
+            labels={"table": "{table}"},
+        ),
     log:
         "results/{study}/logs/{table}.log",
     conda:

@@ -60,7 +60,12 @@ rule verdicts:
         studies=[paths.source(studies.STUDIES / f"{name}.yaml") for name in SELECTED],
     output:
         start="results/index.html",
-        page="results/claims.html",
+        page=report(
+            "results/claims.html",
+            caption="../report/claims.rst",
+            category="All studies",
+            labels={"page": "claims"},
+        ),
         table="results/claims.csv",
     log:
         "results/logs/verdicts.log",

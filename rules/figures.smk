@@ -13,7 +13,13 @@ rule figure:
         study=paths.source(studies.STUDIES / "{study}.yaml"),
     output:
         pdf="results/{study}/figures/{figure}.pdf",
-        png="results/{study}/figures/{figure}.png",
+        png=report(
+            "results/{study}/figures/{figure}.png",
+            caption="../report/figure.rst",
+            category="{study}",
+            subcategory="Figures",
+            labels={"figure": "{figure}"},
+        ),
         csv="results/{study}/figures/{figure}.csv",
         data="results/{study}/figures/{figure}.json",
         observations="results/{study}/figures/{figure}.observations.csv",

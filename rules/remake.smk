@@ -44,6 +44,9 @@ except PlimsollError as problem:
 events.claim()
 
 
+report: "../report/workflow.rst"
+
+
 wildcard_constraints:
     number="[0-9]+",
 
@@ -114,6 +117,7 @@ def alone():
 
 
 rule all:
+    default_target: True
     input:
         "results/index.html",
         "results/claims.html",

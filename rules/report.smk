@@ -18,7 +18,13 @@ rule report:
         study=paths.source(studies.STUDIES / "{study}.yaml"),
         claims=paths.source(book.CLAIMS / "{study}.yaml"),
     output:
-        "results/{study}/report.html",
+        report(
+            "results/{study}/report.html",
+            caption="../report/page.rst",
+            category="{study}",
+            subcategory="Page",
+            labels={"page": "{study}"},
+        ),
     log:
         "results/{study}/logs/report.log",
     conda:

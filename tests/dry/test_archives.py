@@ -344,3 +344,17 @@ def test_what_was_measured_of_other_studies_is_named(small, tmp_path):
         assert "results/ also holds jha2018: ./plimsoll list all lists everything." in done.stdout
     finally:
         shutil.rmtree(small.folder / "results/jha2018")
+
+
+def test_a_report_of_snakemake_has_the_pages_of_all_that_was_made(remade, tmp_path):
+    """Without a target it is about everything."""
+    options = ("-s", "rules/remake.smk", "--workflow-profile", "profiles/remake", "--directory", MADE, "--cores", "1")
+    done = remade.run("snakemake", *options, "--report", str(tmp_path / "report.zip"), **NOTHING)
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(tmp_path / "report.zip") as report:
+        page = report.read("report/report.html").decode()
+        names = [name.rpartition("/")[2] for name in report.namelist()]
+    # The report's own file has the name of the study's page.
+    assert names.count("report.html") == 2 and "claims.html" in names and '"All studies"' in page
+    assert "Claims of all studies with their verdicts." in page and "its answer, verdicts, figures" in page
+    assert "Nothing to be done" in remade.run("snakemake", *options, "--dry-run").stdout

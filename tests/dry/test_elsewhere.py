@@ -68,6 +68,11 @@ def test_a_dry_run_elsewhere_has_the_same_jobs(project, elsewhere, untouched):
     assert not (elsewhere / "results").exists()
 
 
+def test_the_catalog_s_snakefile_makes_everything_without_a_target(project):
+    jobs = counted(snakemake(project, project.folder, "--snakefile", "workflow/Snakefile", "--dry-run"))
+    assert jobs["measure"] > 50 and jobs["report"] == jobs["verdicts"] == jobs["reproduce"] == 1
+
+
 def test_plan_and_figure_are_made_elsewhere_beside_what_is_there(project, elsewhere, untouched):
     """The notebook is the project's, and the commands name both folders."""
     kept = elsewhere / f"results/{STUDY}/runs/kept.json"

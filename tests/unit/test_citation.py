@@ -2,6 +2,7 @@
 
 import tomllib
 
+import jsonschema
 import pytest
 import yaml
 from plimsoll.config import studies
@@ -34,3 +35,45 @@ def test_version_and_licence_are_those_of_the_package():
     package = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     assert CITED["version"] == package["version"] and CITED["license"] == package["license"]
     assert CITED["cff-version"] == "1.2.0" and {"message", "title", "authors"} <= CITED.keys()
+
+
+# The part of the Citation File Format's schema, version 1.2.0, that the file uses.
+TEXT = {"type": "string", "minLength": 1}
+PERSON = {
+    **{"type": "object", "additionalProperties": False, "required": ["family-names", "given-names"]},
+    "properties": {"family-names": TEXT, "given-names": TEXT, "orcid": TEXT, "affiliation": TEXT},
+}
+ENTITY = {"type": "object", "additionalProperties": False, "required": ["name"], "properties": {"name": TEXT, "website": TEXT}}
+AUTHORS = {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"anyOf": [PERSON, ENTITY]}}
+DOI = {"type": "string", "pattern": r"^10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-\.\(\)\[\]\\]+$"}
+REFERENCE = {
+    **{"type": "object", "additionalProperties": False, "required": ["type", "title", "authors"]},
+    "properties": {
+        **{"type": {"enum": ["article", "conference-paper", "software", "report"]}, "title": TEXT, "authors": AUTHORS},
+        **{"journal": TEXT, "collection-title": TEXT, "year": {"type": "integer"}, "doi": DOI},
+    },
+}
+FORMAT = {
+    **{"type": "object", "additionalProperties": False, "required": ["cff-version", "message", "title", "authors"]},
+    "properties": {
+        **{"cff-version": {"const": "1.2.0"}, "message": TEXT, "title": TEXT, "authors": AUTHORS, "doi": DOI},
+        **{"type": {"enum": ["software", "dataset"]}, "version": TEXT, "license": TEXT},
+        **{"date-released": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"}, "repository-code": TEXT},
+        **{"keywords": {"type": "array", "minItems": 1, "uniqueItems": True, "items": TEXT}},
+        **{"references": {"type": "array", "minItems": 1, "uniqueItems": True, "items": REFERENCE}},
+    },
+}
+
+
+def test_the_file_is_in_the_citation_file_format():
+    jsonschema.validate(CITED, FORMAT)
+
+
+@pytest.mark.parametrize("change", [{"authors": []}, {"titel": "x"}, {"references": [{"type": "paper"}]}, {"cff-version": 1.2}])
+def test_another_format_is_refused(change):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**CITED, **change}, FORMAT)
+
+
+def test_every_paper_that_is_cited_has_a_study():
+    assert set(REFERENCES) == {built(name)["citation"]["doi"] for name in OF_PAPERS}

