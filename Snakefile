@@ -22,7 +22,7 @@ interruption.watch()
 ready.or_refuse(sys.argv[1:])
 
 
-report: "report/workflow.rst"
+report: "workflow/report/workflow.rst"
 
 
 configfile: paths.source(configuration.FILE)

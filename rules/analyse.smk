@@ -43,7 +43,7 @@ rule table:
     output:
         report(
             "results/{study}/tables/{table}.csv",
-            caption="../report/table.rst",
+            caption="../workflow/report/table.rst",
             category="{study}",
             subcategory="Tables",
             labels={"table": "{table}"},

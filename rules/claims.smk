@@ -62,7 +62,7 @@ rule verdicts:
         start="results/index.html",
         page=report(
             "results/claims.html",
-            caption="../report/claims.rst",
+            caption="../workflow/report/claims.rst",
             category="All studies",
             labels={"page": "claims"},
         ),

@@ -15,7 +15,7 @@ rule figure:
         pdf="results/{study}/figures/{figure}.pdf",
         png=report(
             "results/{study}/figures/{figure}.png",
-            caption="../report/figure.rst",
+            caption="../workflow/report/figure.rst",
             category="{study}",
             subcategory="Figures",
             labels={"figure": "{figure}"},

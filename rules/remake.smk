@@ -44,7 +44,7 @@ except PlimsollError as problem:
 events.claim()
 
 
-report: "../report/workflow.rst"
+report: "../workflow/report/workflow.rst"
 
 
 wildcard_constraints:

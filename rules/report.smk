@@ -20,7 +20,7 @@ rule report:
     output:
         report(
             "results/{study}/report.html",
-            caption="../report/page.rst",
+            caption="../workflow/report/page.rst",
             category="{study}",
             subcategory="Page",
             labels={"page": "{study}"},

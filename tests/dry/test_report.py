@@ -61,5 +61,5 @@ def test_nothing_is_made_again_for_a_report(made):
 
 def test_each_caption_is_of_an_output_and_each_output_s_caption_is_there():
     files = [PROJECT / "Snakefile", *(PROJECT / "rules").glob("*.smk")]
-    named = {name for file in files for name in re.findall(r'"(?:\.\./)?report/(\w+)\.rst"', file.read_text())}
-    assert named == {path.stem for path in (PROJECT / "report").glob("*.rst")}
+    named = {name for file in files for name in re.findall(r'"(?:\.\./)?workflow/report/(\w+)\.rst"', file.read_text())}
+    assert named == {path.stem for path in (PROJECT / "workflow/report").glob("*.rst")}
