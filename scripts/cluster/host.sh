@@ -109,8 +109,7 @@ fi
 rm -f "$folder/done.json"
 printf '{"node": "%s", "job": "%s", "moment": %s}\n' "$node" "$job" "$(date +%s)" >>"$folder/starts.jsonl"
 if [ -n "$set_up" ]; then
-    for setting in "${settings[@]}"; do case $setting in studies=*) export STUDIES=${setting#studies=} ;; esac; done
-    IMAGE=$images run bash scripts/setup/all.sh
+    PLIMSOLL_SETTINGS=${settings[*]@Q} IMAGE=$images run bash scripts/setup/all.sh
 fi
 [ -z "$images" ] || run "$(interpreter)" -m plimsoll take-images --file "$images" "${settings[@]}"
 [ -z "$hours" ] || run "$(interpreter)" -m plimsoll --directory "$folder" hours --hours "$hours" "${settings[@]}"

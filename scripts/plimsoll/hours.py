@@ -125,17 +125,18 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
     prepared = prepare({**config, "studies": [study]})
     loaded, plan = prepared.studies[study], prepared.plans[study]
     folder, profile = Path("results") / study, config["profile"]
-    noted = repetitions.asked(folder, profile).hours or {}
+    noted, resumed = repetitions.asked(folder, profile).hours or {}, False
     if noted.get("stage") not in UNFINISHED:
         spent = sum(noted.get("given", []))
         if hours <= spent:
             return
+        minutes = {"minutes": noted["minutes"]} if "minutes" in noted else {}
         noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, loaded)}
-        noted |= {"minutes": until.minutes} if until else {}
+        noted |= {"minutes": until.minutes} if until else minutes
         _ask(folder, profile, plan, _begun(loaded, plan, (hours - spent) * 3600, folder), noted)
     else:
-        # What was killed goes on in the time that it was given.
-        until = None
+        # What was killed goes on in the time that it was given. More time is spent after that.
+        resumed, until = True, None
     judged, other = None, reference(loaded, plan, folder)
     if noted["stage"] == "first":
         _snakemake(folder, settings)
@@ -158,6 +159,8 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
     noted["stage"] = "done"
     _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
     print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):.3g} h.", flush=True)
+    if resumed and hours > sum(noted["given"]):
+        spend(study, hours, settings)
 
 
 def judge(folder: Path, study: Study) -> Judged:

@@ -35,16 +35,19 @@ def measure_for(time: Time, settings: Sequence[str]) -> None:
         minutes.spend(names, time.minutes, list(settings))
 
 
-def hours_for(study: Study, time: Time) -> float | None:
-    """Return the hours that a study is measured for if it is measured alone; None if it is measured as a whole."""
+def hours_for(study: Study, time: Time, names: Sequence[str]) -> float | None:
+    """Return the hours that a study is measured for beside others; None if it is measured as a whole.
+
+    `names` are all studies that are measured: minutes are shared among them.
+    """
     from plimsoll.planning import timetable
 
     factors = study.design.factors
     if not factors.STAGES:
         return None
     if time.minutes is not None:
-        measuring = timetable.foretell([study["id"]], minutes=time.minutes)["measuring"]
-        return timetable.spent(study["id"]).hours + max(0.0, timetable.hours_of(measuring))
+        each = timetable.foretell(names, minutes=time.minutes)["measuring"] / len(names)
+        return timetable.spent(study["id"]).hours + max(0.0, timetable.hours_of(each))
     return time.hours or factors.USUAL_HOURS
 
 

@@ -191,7 +191,7 @@ def begun(monkeypatch, tmp_path):
 def test_reproduce_installs_measures_for_the_usual_time_and_makes_all(begun):
     assert cli.main(["reproduce"]) == 0
     assert begun == [
-        ("set_up", [], None, steps.Foretold(["liu2020"], tasks.Time(), None)),
+        ("set_up", [], None, steps.Foretold(["liu2020"], tasks.Time(), paths.PROJECT)),
         ("measure_for", tasks.Time(), []),
         ("workflow", ["all"], []),
     ]

@@ -1,5 +1,6 @@
 """What `reproduce`, `session` and `precise` do: check what was typed, install, take images, and run the workflow."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -73,23 +74,31 @@ def measure(
     directory: Path | None,
     image: Path | None,
     set_up: bool,
-    first: Callable[[], None] = lambda: None,
+    first: Callable[[], None] | None = None,
+    verbose: bool = False,
 ) -> int:
     """Measure, and make the `targets`, or all pages without one. Return the exit status of the workflow.
 
-    `first` is called before anything is measured. With targets, nothing else is measured, and `time` has no effect.
+    `first` is called before anything is measured: it begins again. With targets, nothing else is measured.
     """
+    from plimsoll import minutes
     from plimsoll.terminal import interruption
 
     with interruption.explained():
         steps.begin()
-        if set_up:
-            foretold = None if targets or not time else steps.Foretold(what.studies, time, directory)
-            steps.set_up(what.settings, image and image.absolute(), foretold)
         image, *_ = place.enter(directory, image)
+        if time and time.minutes:
+            minutes.check(what.studies, time.minutes, is_new=first is not None)
+        if verbose:
+            os.environ["PLIMSOLL_VERBOSE"] = "1"
+        if set_up:
+            # What begins again is foretold when it has begun.
+            foretold = None if targets or first or not time else steps.Foretold(what.studies, time, Path.cwd())
+            steps.set_up(what.settings, image and image.absolute(), foretold)
         if image:
             tasks.take_images(image, what.settings)
-        first()
+        if first:
+            first()
         if time and not targets:
             tasks.measure_for(time, what.settings)
         return steps.workflow(targets or ["all"], what.settings)

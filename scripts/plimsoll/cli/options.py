@@ -43,6 +43,7 @@ Image = Annotated[
     typer.Option("--image", metavar="FILE", help="Take the images from a file that `plimsoll image` has written."),
 ]
 SetUp = Annotated[bool, typer.Option("--set-up/--no-set-up", help="Install first what is missing.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show all lines of Snakemake and of the runs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 
 

@@ -38,10 +38,12 @@ def plan(
 
 def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: bool = False) -> None:
     """Print what would be measured for these targets, or of the whole studies without any."""
-    from plimsoll import designs
+    from plimsoll import designs, minutes
     from plimsoll.terminal import machine, requested, screen
 
     found = machine.collect(designs.known(), settings)
+    if time and time.minutes:
+        minutes.check(list(found.studies), time.minutes)
     if json:
         return screen.tell(lambda width: jsons.dumps([_of(found, name, time) for name in found.studies], indent=1))
     told = requested.summary(targets, list(found.studies), found.studies, found.plans)
@@ -53,15 +55,15 @@ def _length(found, study: str, time: Time | None) -> str:
     """Return how long a study is measured, as text."""
     from plimsoll.terminal import requested
 
-    if hours := _hours(found, study, time):
-        return f"{study}: measured for {hours:g} h, where it decides most; what was measured before counts."
+    if (hours := _hours(found, study, time)) is not None:
+        return f"{study}: measured for {hours:.3g} h, where it decides most; what was measured before counts."
     left = _of(found, study, time)["seconds_left"]
     return f"{study}: {requested.duration(left)} left to measure." if left else f"{study}: all of it is measured."
 
 
 def _hours(found, study: str, time: Time | None) -> float | None:
     """Return the hours that a study is measured for; None if its runs say how long it takes."""
-    return tasks.hours_for(found.studies[study], time) if time else None
+    return tasks.hours_for(found.studies[study], time, list(found.studies)) if time else None
 
 
 def _of(found, study: str, time: Time | None) -> dict:

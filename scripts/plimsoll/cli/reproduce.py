@@ -34,6 +34,7 @@ def reproduce(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be measured, and how long.")] = False,
     set_up: options.SetUp = True,
+    verbose: options.Verbose = False,
 ) -> int | None:
     """Measure studies on this machine, judge their claims, and write their pages.
 
@@ -57,23 +58,26 @@ def reproduce(
     if claims:
         raise PlimsollError("--claims goes with --from: name the archive whose measurements are judged by these claims.")
     if studies and (files := [Path(each) for each in studies if each.endswith(".yaml")]):
-        return own(files, studies, minutes, dry_run)
+        others = (hours, minutes, figure, profile, directory, image, runtimes, config)
+        return own(files, studies, any(others), dry_run)
     asked = measuring.asked(studies, profile, config, runtimes)
     time = measuring.time_of(hours, minutes, asked)
     targets = measuring.figures(asked, figure)
+    if targets and (hours or minutes):
+        raise PlimsollError("--figure measures what the figure shows: leave --hours and --minutes away.")
     if dry_run:
         place.enter(directory)
         return tell(asked.settings, time, targets)
-    return measuring.measure(asked, time, targets, directory, image, set_up)
+    return measuring.measure(asked, time, targets, directory, image, set_up, verbose=verbose)
 
 
-def own(files: list[Path], studies: list[str], minutes: str | None, dry_run: bool) -> int | None:
-    """Measure the study of a program that a file has, and return the exit status. Other options are of papers' studies."""
+def own(files: list[Path], studies: list[str], has_options: bool, dry_run: bool) -> int | None:
+    """Measure the study of a program that a file has, and return the exit status. Options are of papers' studies."""
     from plimsoll.terminal import interruption
     from plimsoll.trying import start
 
-    if len(studies) > 1 or minutes:
-        raise PlimsollError(f"{files[0]} is measured alone, for the minutes that it names.")
+    if len(studies) > 1 or has_options:
+        raise PlimsollError(f"{files[0]} is measured alone, as it says: it takes --dry-run and no other option.")
     with interruption.explained():
         place = start.of_file(files[0])
         if dry_run:

@@ -18,6 +18,7 @@ def session(
     image: options.Image = None,
     config: options.Config = None,
     set_up: options.SetUp = True,
+    verbose: options.Verbose = False,
 ) -> int | None:
     """Measure studies once more, after a restart of the engine.
 
@@ -30,4 +31,5 @@ def session(
     """
     asked = measuring.asked(studies, profile, config)
     time = measuring.time_of(hours, minutes, asked)
-    return measuring.measure(asked, time, [], directory, image, set_up, first=partial(tasks.begin_session, asked.settings))
+    first = partial(tasks.begin_session, asked.settings)
+    return measuring.measure(asked, time, [], directory, image, set_up, first, verbose)

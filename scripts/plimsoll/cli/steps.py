@@ -19,7 +19,7 @@ class Foretold(NamedTuple):
 
     studies: Sequence[str]
     time: Time
-    directory: Path | None
+    directory: Path
 
     @property
     def variables(self) -> dict[str, str]:
@@ -28,7 +28,7 @@ class Foretold(NamedTuple):
         return {
             "PLIMSOLL_FORETELL": "yes",
             "STUDIES": " ".join(self.studies),
-            "DIRECTORY": str((self.directory or paths.PROJECT).absolute()),
+            "DIRECTORY": str(self.directory),
             **{name: "" if amount is None else str(amount) for name, amount in amounts.items()},
         }
 
@@ -38,7 +38,12 @@ def set_up(settings: Sequence[str] = (), image: Path | None = None, foretold: Fo
 
     End the command with Status.SET_UP if something that is needed cannot be installed.
     """
-    told = {"PLIMSOLL_SETTINGS": shlex.join(settings), "IMAGE": str(image or ""), **(foretold.variables if foretold else {})}
+    told = {
+        "STUDIES": "",
+        "PLIMSOLL_SETTINGS": shlex.join(settings),
+        "IMAGE": str(image or ""),
+        **(foretold.variables if foretold else {}),
+    }
     done = subprocess.run(["bash", str(paths.PROJECT / "scripts/setup/all.sh")], env={**os.environ, **told})
     if done.returncode:
         raise typer.Exit(Status.SET_UP)

@@ -22,6 +22,8 @@ START = "PLIMSOLL_START"
 ENVIRONMENT, ENGINES, IMAGE = 32.0, 38.0, 112.0
 # Processor time of a figure, and time of all else that pages take: Snakemake, verdicts, tests, tables, report (s).
 FIGURE, REST_OF_PAGES = 1.5, 44.0
+# Pages that took longer than so many times the usual time are not remembered.
+LONGEST_PAGES = 4
 # Time of a stage of measuring outside its runs: Snakemake's start, observations, the choice of blocks (s).
 STAGE = 25.0
 STAGES = 2
@@ -34,11 +36,15 @@ TAKEN = ".times.json"
 
 
 class Study(NamedTuple):
-    """What a forecast needs to know of a study; `hours` are those of a user who names none, or None."""
+    """What a forecast needs to know of a study.
+
+    `hours` are those of a user who names none, or None. `has_stages` is whether given hours are spent in stages.
+    """
 
     image: str
     figures: int
     hours: float | None
+    has_stages: bool = True
 
 
 class Spent(NamedTuple):
@@ -55,7 +61,8 @@ def study(name: str) -> Study:
     design = _text(paths.PROJECT / f"scripts/plimsoll/designs/{_value(text, 'design')}/factors.py")
     usual = re.search(r"^ *USUAL_HOURS = ([\d.]+)", design, re.MULTILINE)
     number = len(re.findall(r"^  [\w-]+:", figures[1], re.MULTILINE)) if figures else 0
-    return Study(_value(text, "image"), number, float(usual[1]) if usual else None)
+    has_stages = re.search(r"^ *STAGES = True", design, re.MULTILINE) is not None
+    return Study(_value(text, "image"), number, float(usual[1]) if usual else None, has_stages)
 
 
 def selected(text: str) -> list[str]:
@@ -80,7 +87,8 @@ def foretell(studies: Iterable[str], hours: float | None = None, minutes: float 
         "measuring": 0.0,
         "pages": taken.get("rest of pages", REST_OF_PAGES) + FIGURE * sum(one.figures for one in described) / processors(),
     }
-    left = [(hours or one.hours or 0.0) - spent(name).hours for name, one in zip(names, described, strict=True)]
+    wished = [(hours if one.has_stages else None) or one.hours or 0.0 for one in described]
+    left = [each - spent(name).hours for name, each in zip(names, wished, strict=True)]
     wanted = sum(seconds_of(one) for one in left if one > 0)
     parts["measuring"] = wanted if minutes is None else seconds_left(names, minutes) - sum(parts.values())
     return parts
@@ -166,8 +174,10 @@ def told(figures: int) -> str:
     foretold, whole = sum(known["foretold"].values()), passed()
     taken = {name: known["taken"].get(name, 0.0) for name in PARTS}
     taken["pages"] = max(0.0, whole - sum(taken.values()))
-    if taken["measuring"]:
-        remember("rest of pages", max(0.0, taken["pages"] - FIGURE * figures / processors()))
+    rest = taken["pages"] - FIGURE * figures / processors()
+    # A command that also waited, or measured studies as a whole, says nothing about pages.
+    if taken["measuring"] and 0 <= rest <= LONGEST_PAGES * REST_OF_PAGES:
+        remember("rest of pages", rest)
     difference = f"{round(100 * (whole / foretold - 1)):+d} %".replace("-", "\N{MINUS SIGN}")
     return f"{clock(whole)} in all, {clock(foretold)} were foretold ({difference}): {_clocks(taken)}."
 
@@ -237,7 +247,9 @@ def _write(path: Path, content: dict) -> None:
 def main() -> None:
     """Print the forecast of the command that calls set-up, from its environment variables."""
     with contextlib.suppress(OSError):
-        os.chdir(os.environ.get("DIRECTORY") or ".")
+        there = Path(os.environ.get("DIRECTORY") or ".")
+        there.mkdir(parents=True, exist_ok=True)
+        os.chdir(there)
     amounts = {}
     for name in ("HOURS", "MINUTES"):
         with contextlib.suppress(ValueError):
