@@ -198,10 +198,10 @@ def test_reproduce_installs_measures_for_the_usual_time_and_makes_all(begun):
 
 
 def test_studies_time_and_settings_are_passed_on(begun):
-    words = "jha2021,li2018 liu2020 --minutes 9 --config seed=1 --no-set-up"
+    words = "jha2021,plimsoll2026 liu2020 --minutes 30 --config seed=1 --no-set-up"
     assert cli.main(["reproduce", *words.split()]) == 0
-    settings = ["studies=jha2021,li2018,liu2020", "seed=1"]
-    assert begun == [("measure_for", tasks.Time(minutes=9), settings), ("workflow", ["all"], settings)]
+    settings = ["studies=jha2021,plimsoll2026,liu2020", "seed=1"]
+    assert begun == [("measure_for", tasks.Time(minutes=30), settings), ("workflow", ["all"], settings)]
 
 
 def test_a_profile_of_its_own_number_of_repetitions_has_no_time(begun):
@@ -213,7 +213,7 @@ def test_a_profile_of_its_own_number_of_repetitions_has_no_time(begun):
 
 
 def test_a_figure_is_measured_alone(begun):
-    assert cli.main(["reproduce", "liu2020", "--figure", "6", "--figure", "fig09", "--hours", "1"]) == 0
+    assert cli.main(["reproduce", "liu2020", "--figure", "6", "--figure", "fig09"]) == 0
     targets = ["results/liu2020/figures/fig06.pdf", "results/liu2020/figures/fig09.pdf"]
     assert begun[1:] == [("workflow", targets, ["studies=liu2020"])]
 
@@ -402,7 +402,7 @@ def test_the_script_makes_the_environment_and_calls_the_command_from_any_folder(
     for script in (clone / "plimsoll", tmp_path / "bin/plimsoll"):
         done = run(script, tmp_path, "show", "a b", "$(touch x)")
         assert done.returncode == 0, done.stderr
-        words = ["-m", "plimsoll.cli", "show", "a b", "$(touch x)"]
+        words = ["-P", "-m", "plimsoll.cli", "show", "a b", "$(touch x)"]
         assert done.stdout.splitlines() == [str(tmp_path), str(clone / "scripts"), *words]
         # What set-up says is no output of the command.
         assert done.stderr == "making it\n" and not (tmp_path / "x").exists()

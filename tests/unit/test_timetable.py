@@ -44,7 +44,8 @@ def spent(machine, study="liu2020", stage="done", **noted):
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
 def test_a_study_is_read_without_libraries_as_with_them(name):
     loaded = studies.load(name, designs.known())
-    assert timetable.study(name) == (loaded["image"], len(loaded["figures"]), loaded.design.factors.USUAL_HOURS)
+    factors = loaded.design.factors
+    assert timetable.study(name) == (loaded["image"], len(loaded["figures"]), factors.USUAL_HOURS, factors.STAGES)
 
 
 def test_the_parts_of_a_command_are_what_is_asked_for():
@@ -110,10 +111,13 @@ def test_another_command_compares_nothing(monkeypatch):
     assert timetable.told(38) == "" and timetable.noted()["taken"] == {}
 
 
+FACTORS = "scripts/plimsoll/designs/splitting/factors.py"
+
+
 def test_any_python_foretells_before_anything_is_installed(machine):
     """Set-up calls it by a Python without libraries, also for a folder with results of its own."""
     needed = ("scripts/plimsoll/__init__.py", "scripts/plimsoll/paths.py", "scripts/plimsoll/planning/__init__.py")
-    files = (*needed, "scripts/plimsoll/planning/timetable.py", "config/config.yaml", "config/studies/liu2020.yaml")
+    files = (*needed, "scripts/plimsoll/planning/timetable.py", "config/config.yaml", "config/studies/liu2020.yaml", FACTORS)
     for name in files:
         (machine / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(PROJECT / name, machine / name)
@@ -163,7 +167,7 @@ def test_minutes_that_are_spent_are_not_spent_again(machine, monkeypatch, capsys
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--minutes", "3"], "--minutes 3 is too short: set-up, images, pages and the starts of the workflow take 5 minutes"),
+        (["--minutes", "3"], "--minutes 3 is too short: set-up, images, pages and the starts of the workflow take 6 minutes"),
         (["--minutes", "soon"], "--minutes soon is not a number"),
         (["--minutes", "12", "studies=li2018"], "and not for li2018, li2018-hadoop"),
     ],

@@ -91,7 +91,7 @@ def restore(problem: Outage, examine: Callable[[], None], repair: Callable[[Outa
                 _say(f"that could not be repaired from here: {failure}")
         try:
             examine()
-            return _say("it works again, and measuring goes on.")
+            return _say("it works again.")
         except Outage as outage:
             problem = outage
         if time.monotonic() >= end:

@@ -23,7 +23,7 @@ EVERY_SECONDS = 1.0
 # Beginnings of lines that people should read. All others are for the log.
 OURS = "plimsoll: "
 # End of such a line if a job waits for another workflow. Two workflows that take turns say so before each run.
-WAITS = "; waiting for it."
+WAITS = ("; waiting for it.", ". Waiting for it.")
 # A job's log is complete this long after the job (s), because another process writes it.
 COMPLETE_SECONDS = 0.5
 # Bytes at the end of a job's log in which its last line is looked for.
