@@ -14,7 +14,7 @@ import yaml
 from plimsoll import cli, designs
 from plimsoll.analysis import collect, summaries
 from plimsoll.analysis.summaries import Summary
-from plimsoll.claims import book, findings, verdicts
+from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
 from plimsoll.designs.table import closing, independence, judged, outputs
@@ -303,6 +303,74 @@ def test_a_claim_that_hangs_on_the_machine_is_conditional():
     }
 
 
+def unpaired(seed: int, n: tuple[int, int], ratio: float = 1.0) -> pd.DataFrame:
+    """Return rows without blocks, sorted by value as tables often are. Their noise is the same in both levels."""
+    random = np.random.default_rng(seed)
+    values = [np.sort(base * np.exp(random.normal(0, 0.05, number))) for base, number in zip((1.0, ratio), n, strict=True)]
+    levels = np.repeat(["1", "9"], n)
+    return pd.DataFrame({"level": levels, "value": np.concatenate(values)})
+
+
+def test_rows_without_blocks_are_judged_unpaired_whatever_their_order():
+    """The p-value is Welch's of the logarithms, of all rows of unequal cells."""
+    table = unpaired(1, (12, 9), 1.1)
+    logs = [np.log(group["value"]) for _, group in table.groupby("level")]
+    usual = stats.ttest_ind(*logs, equal_var=False).pvalue
+    for rows_ in (table, table.sample(frac=1, random_state=1)):
+        (row,) = judge(rows_, [HIGHER]).comparisons.to_dict("records")
+        assert row["p"] == pytest.approx(usual) and (row["n_a"], row["n_b"], row["n"]) == (9, 12, 9)
+        assert row["test"] == summaries.WELCH_OF_LOGARITHMS
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        HIGHER,
+        {"statement": "More is slower.", "along": {"factor": "level", "direction": "increasing"}},
+        {**HIGHER, "quantity": "dispersion"},
+    ],
+    ids=["value", "trend", "dispersion"],
+)
+def test_sorted_rows_without_a_difference_are_decided_as_seldom_as_alpha_says(claim):
+    """A/A: one of twenty may be decided, in either direction. Pairs of sorted rows would decide half of them."""
+    tables, decided = 100, 0
+    for seed in range(tables):
+        table = unpaired(seed, (12, 12))
+        table = pd.concat([table, unpaired(1000 + seed, (12, 12)).query("level == '9'").replace({"level": {"9": "5"}})])
+        (row,) = judge(table, [claim]).comparisons.to_dict("records")
+        decided += row["p"] < 0.05
+    # Of 100 tables, 12 or more have a probability of 0.4 % if one of twenty is.
+    assert 0 < decided < 12
+
+
+def test_sorted_rows_whose_cells_differ_are_found():
+    found = judge(pd.concat([unpaired(2, (8, 8), 1.3)]), [HIGHER, {**HIGHER, "expected": "no_difference"}])
+    assert list(found.verdicts.values()) == ["reproduced", "contradicted"]
+
+
+def test_some_rows_with_a_block_and_some_without_are_refused(tmp_path):
+    table = rows().astype({"block": str})
+    table.loc[3, "block"] = ""
+    assert refusal(tmp_path, table) == (
+        "results.csv, line 5: it names no block, and results.csv, line 2 does: give all rows a block, or none of them."
+    )
+
+
+@pytest.mark.parametrize("block", [{}, {"block": [1, 2, 3, 4] * 2}], ids=["unpaired", "paired"])
+def test_values_that_are_the_same_in_every_run_stay_open_and_the_page_says_why(tmp_path, block):
+    table = pd.DataFrame({"level": ["1"] * 4 + ["9"] * 4, "value": 3.7, **block})
+    found = judged.of_file(written(tmp_path, table, [HIGHER, {**HIGHER, "expected": "no_difference"}]))
+    assert [one["verdict"] for one in found.results] == ["inconclusive"] * 2
+    outputs.write(found, tmp_path / "out", [])
+    said = independence.said(found.source.rows, pd.read_csv(tmp_path / "out/cells.csv"))[2]
+    page = (tmp_path / "out/report.html").read_text()
+    assert said.startswith("In 2 of 2 cells, all runs have the same value.") and "No test can decide between two" in page
+
+
+def test_no_comparison_has_no_average():
+    assert compare.whole([], quantities.find(None), 0.05) is None
+
+
 def test_what_rows_without_blocks_assume_is_said(tmp_path):
     """Runs that drift correlate, and are worth fewer than they are. The page says that cells follow each other."""
     walk = np.exp(np.cumsum(np.random.default_rng(3).normal(0, 0.05, 60)))
@@ -312,7 +380,7 @@ def test_what_rows_without_blocks_assume_is_said(tmp_path):
     cells = pd.read_csv(tmp_path / "out/cells.csv")
     assert (cells["lag1"] > 0.5).all() and (cells["effective"] < 12).all()
     page = (tmp_path / "out/report.html").read_text()
-    assert "Rows are taken as" in page and "looks like a difference" in page
+    assert "All rows are taken as independent runs" in page and "Welch" in page and "looks like a difference" in page
     steady = independence.lag1(np.exp(np.random.default_rng(4).normal(0, 0.05, 2000)))
     assert abs(steady) < 0.1 and independence.effective(30, -0.2) == 30
 
