@@ -91,10 +91,11 @@ def judge(
 
     document = {"id": name, "metrics": dict(metrics or {}), "columns": dict(columns or {}), "alpha": alpha}
     document |= {"factors": list(factors)} if factors is not None else {}
-    roles = loading.columns_of(document, claims)
+    written = claimed.of_list(claims)
+    roles = loading.columns_of(document, written.written)
     rows = of_table(loading.lines_of(data, name), roles, name)
     source = loading.assembled(document, rows, [], name)
-    found = judged.judged(source, claimed.of_list(claims))
+    found = judged.judged(source, written)
     return Verdicts(found.results, found.comparisons)
 
 

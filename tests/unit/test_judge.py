@@ -17,7 +17,7 @@ from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
-from plimsoll.designs.table import closing, independence, judged, outputs
+from plimsoll.designs.table import closing, independence, judged, loading, outputs
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import planned
 from plimsoll.verdicts import judge, judge_study
@@ -188,6 +188,32 @@ def test_two_units_in_one_metric_are_refused(tmp_path):
     )
 
 
+def test_a_unit_that_is_not_the_one_of_the_data_is_refused(tmp_path):
+    assert refusal(tmp_path, rows(), metrics={"time": {"unit": "ms"}}) == (
+        "results.csv, line 2: time has the unit 's', and 'ms' in own.yaml: the rows are not converted, so name their unit "
+        "there, or leave it out."
+    )
+    same = judged.of_file(written(tmp_path, rows(), metrics={"time": {"unit": "s"}}))
+    assert same.study["metrics"]["time"]["unit"] == "s"
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_pattern_of_files_may_be_absolute(tmp_path, absolute, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a [1]").mkdir()
+    for session in ("mon", "tue"):
+        rows().to_csv(tmp_path / f"a [1]/day-{session}.csv", index=False)
+    pattern = "day-*.csv"
+    document = {"id": "own", "data": [{"path": str(tmp_path / "a [1]" / pattern) if absolute else pattern, "session": "{}"}]}
+    source = loading.of_document(document, Path("a [1]"), CLAIMS, "own.yaml")
+    assert {row.session for row in source.rows} == {"mon", "tue"}
+    (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS}))
+    data = Path(f"{tmp_path}/*/*.csv") if absolute else Path("*/*.csv")
+    assert len(judged.of_files([data], tmp_path / "paper.yaml").source.files) == 2
+    with pytest.raises(PlimsollError, match=r"no\*.csv: there is no such file"):
+        judged.of_files([tmp_path / "no*.csv"], tmp_path / "paper.yaml")
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -230,6 +256,24 @@ def test_better_is_refused_of_a_metric_without_a_direction():
     with pytest.raises(PlimsollError, match="of which nothing says whether higher or lower is better"):
         judge(table, [claim])
     assert judge(table, [claim], metrics={"time": {"better": "higher"}}).verdicts == {"table-c01": "reproduced"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("metrics", "time", "metrics: 'time' is not a list"),
+        ("a", ["9"], "a: ['9'] is not a mapping of keys to values"),
+        ("along", "level", "along: 'level' is not a mapping of keys to values"),
+        ("parts", "two", "parts: 'two' is not a list"),
+        ("metrics", 3, "metrics: 3 is not a list"),
+    ],
+)
+def test_a_claim_of_wrong_types_is_refused_before_the_table_is_read(tmp_path, key, value, said):
+    wrong = {**HIGHER, key: value}
+    told = refusal(tmp_path, rows().drop(columns=["metric", "unit"]).rename(columns={"value": "time"}), [wrong])
+    assert told.startswith("own.yaml, line 4: claims.0.") and said in told
+    with pytest.raises(PlimsollError, match="^claims: claims.0."):
+        judge(rows(), [wrong])
 
 
 def test_what_is_not_tested_may_name_what_the_table_does_not_have():
@@ -426,6 +470,24 @@ def test_means_beside_single_values_and_a_mean_twice_are_refused(tmp_path):
     both = pd.concat([rows(), summarised(rows())])
     assert "a mean, and results.csv, line 2 is a single value" in refusal(tmp_path, both)
     assert "has a mean of time already" in refusal(tmp_path, pd.concat([summarised(rows())] * 2))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("sd", -0.1, "time has the standard deviation -0.1, which is never below 0."),
+        ("n", 0, "time has n = 0, and a number of runs is whole and at least 1."),
+        ("n", 2.5, "time has n = 2.5, and a number of runs is whole and at least 1."),
+        ("mean", 0, "time has the mean 0, and sides are compared by the ratio of their means, which needs means above 0."),
+        ("mean", -1, "time has the mean -1, and sides"),
+    ],
+)
+def test_means_spreads_and_numbers_that_no_runs_have_are_refused(tmp_path, column, value, said):
+    table = summarised(rows()).astype({"n": float})
+    table.loc[1, column] = value
+    assert refusal(tmp_path, table).startswith(f"results.csv, line 3: {said}")
+    counts = table.assign(unit="count")
+    assert refusal(tmp_path, counts).startswith(f"results.csv, line 3: {said}")
 
 
 @pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8)])

@@ -41,8 +41,21 @@ def of(source: Source) -> Measured:
 def of_summaries(study: Study, rows: Sequence[Row]) -> Measured:
     """Return what rows of means, standard deviations and numbers say."""
     for row in rows:
-        _refuse(row, row.mean, study)
+        _refuse_summary(row)
     return Summaries(study, rows)
+
+
+def _refuse_summary(row: Row) -> None:
+    """Raise PlimsollError for a mean without a logarithm, or a standard deviation or number that no runs have."""
+    if row.mean <= 0:
+        raise PlimsollError(
+            f"{row.where}: {row.metric} has the mean {row.mean:g}, and sides are compared by the ratio of their means, which "
+            "needs means above 0."
+        )
+    if row.sd < 0:
+        raise PlimsollError(f"{row.where}: {row.metric} has the standard deviation {row.sd:g}, which is never below 0.")
+    if row.n < 1 or row.n % 1 > 0:
+        raise PlimsollError(f"{row.where}: {row.metric} has n = {row.n:g}, and a number of runs is whole and at least 1.")
 
 
 class Summaries(Measured):
