@@ -140,6 +140,22 @@ def test_the_archive_has_inputs_and_results_and_is_judged_alike(tmp_path):
     assert [one["verdict"] for one in again.results] == [one["verdict"] for one in kept]
 
 
+def test_other_files_of_the_folder_stay_out_of_the_archive(tmp_path):
+    """The folder may be any: also that of the study, and one with results of another day."""
+    study = written(tmp_path, rows())
+    (tmp_path / "secret.txt").write_text("not a result")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures/old.png").write_text("of another study")
+    outputs.write(judged.of_file(study), tmp_path, [study])
+    with zipfile.ZipFile(tmp_path / "own.zip") as archive:
+        names = archive.namelist()
+    assert {"results/report.html", "results/figures/time.png", "inputs/own.yaml", "inputs/results.csv"} <= {*names}
+    assert not [name for name in names if "secret" in name or "old" in name or name == "results/own.yaml"]
+    assert (tmp_path / "secret.txt").read_text() == "not a result"
+    with pytest.raises(PlimsollError, match=r"secret.txt cannot be written: "):
+        outputs.write(judged.of_file(study), tmp_path / "secret.txt", [study])
+
+
 @pytest.mark.parametrize(
     ("changed", "claims", "keys", "said"),
     [
