@@ -148,7 +148,7 @@ def _matching(folder: Path, pattern: str) -> list[tuple[Path, str]]:
     if "*" not in pattern:
         return [(folder / pattern, "")]
     before, _, after = pattern.partition("*")
-    # Of the signs that glob knows, only * stands for others here: folders may be called "runs [1]".
+    # Only * is a sign of the pattern. A folder may be called "runs [1]".
     plain = "*".join(map(glob.escape, pattern.split("*")))
     found = sorted(glob.glob(plain, root_dir=folder, recursive=True))
     if not found:
