@@ -403,6 +403,17 @@ def test_sorted_rows_without_a_difference_are_decided_as_seldom_as_alpha_says(cl
     assert 0 < decided < 12
 
 
+def test_two_metrics_of_one_line_are_of_one_run():
+    """Lines of a wide table pair their metrics: what both have in common cancels."""
+    random = np.random.default_rng(6)
+    shared = np.exp(random.normal(0, 0.5, 10))
+    one, other = (shared * ratio * np.exp(random.normal(0, 0.01, 10)) for ratio in (1.1, 1.0))
+    table = pd.DataFrame({"level": "1", "one": one, "other": other})
+    claim = {"statement": "One takes longer.", "a": {"metric": ["one"]}, "b": {"metric": ["other"]}, "expected": "higher"}
+    found = judge(table, [{**claim, "metrics": ["one", "other"]}], metrics={"one": {}, "other": {}})
+    assert list(found.verdicts.values()) == ["reproduced"] and set(found.comparisons["test"]) == {"paired t within blocks"}
+
+
 def test_sorted_rows_whose_cells_differ_are_found():
     found = judge(pd.concat([unpaired(2, (8, 8), 1.3)]), [HIGHER, {**HIGHER, "expected": "no_difference"}])
     assert list(found.verdicts.values()) == ["reproduced", "contradicted"]
