@@ -73,12 +73,12 @@ def test_a_start_ends_with_the_claims_and_so_does_one_with_nothing_to_do(fresh):
     for begun in (
         "image hpcc: building it if it is not there",
         "runtimes: trying each of them",
-        "verdicts: writing the page",
+        "verdicts: writing the pages",
     ):
         assert begun in log and begun not in lines
     # There are 126 claims. Claims that rest on the same comparisons are counted once.
     first = next(number for number, line in enumerate(lines) if re.match(r"liu2020: 12[0-6] claims: ", line))
-    assert lines[-1] == "Read on: results/claims.html"
+    assert lines[-1] == "Read on: results/index.html, results/claims.html"
     assert first > lines.index("The log of all steps: results/logs/workflow.log")
 
     again = fresh.snakemake("results/claims.html", config=SETTINGS)
