@@ -10,7 +10,8 @@ import pytest
 from plimsoll import environments
 from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
 from plimsoll.designs.program.factors import FIRST, HOST, REMEDY, STEPS
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import Incomplete, PlimsollError
+from plimsoll.trying import __main__ as trying
 from plimsoll.trying import asked, files, stages, telling
 from plimsoll.workloads.base import InvalidOutput
 
@@ -19,6 +20,7 @@ STUDY = {
     "id": "my-study",
     "metrics": {"wall": WALL},
     "answer": {"metrics": ["wall"], "baseline": {"runtime": ["host"]}},
+    "experiments": {FIRST: {"runtime": ["host", "files", "docker"]}},
     "program": {"command": ["solver"], "files": "9 files of this host"},
 }
 DOCKER = ladder.levels("docker")
@@ -120,6 +122,42 @@ def test_a_cost_that_doubles_the_time_is_a_factor():
 
 def test_too_few_runs_give_no_answer():
     assert telling.answer(STUDY, effects.table(world({}, blocks=2))) == ["Docker: too few runs count for an answer."]
+
+
+@pytest.mark.parametrize("missing", ["docker", "host"])
+def test_a_runtime_of_which_no_run_counts_is_told_and_its_loss_is_unknown(missing):
+    observed = world({"files": 0.3})
+    observed = observed[(observed["stage"] == FIRST) & (observed["runtime"] != missing)]
+    found = effects.table(observed)
+    told = telling.document(STUDY, observed, found)["answer"]
+    assert "no run counts" in told[0] and told[0].endswith("; runs.csv has the reasons.")
+    assert trying._judged(STUDY, found, None) == 0
+    with pytest.raises(Incomplete, match="unknown of: Docker"):
+        trying._judged(STUDY, found, 0.05)
+
+
+def test_a_loss_is_unknown_with_too_few_runs_and_judged_with_enough():
+    with pytest.raises(Incomplete):
+        trying._judged(STUDY, effects.table(world({}, blocks=2)), 0.05)
+    assert [trying._judged(STUDY, effects.table(world({"files": cost})), 0.05) for cost in (0.0, 0.2)] == [0, 1]
+
+
+def test_a_container_that_costs_what_its_files_gain_is_told():
+    told = telling.answer(STUDY, effects.table(world({"files": -0.2, "docker-filtered": 0.25}, noise=0.002)))
+    assert told[0].startswith("In Docker it is alike")
+    assert "-20 % [-2" in told[1] and "other files; 25 % [+2" in told[1] and "the seccomp filter" in told[1]
+
+
+def test_a_metric_that_is_0_is_not_told_as_too_few_runs():
+    observed = world({})
+    observed.loc[observed["runtime"] == "docker", "value"] = 0.0
+    assert telling.answer(STUDY, effects.table(observed))[0].startswith("Docker: wall time is not above 0")
+
+
+def test_what_gives_a_gain_back_is_not_tried():
+    found = effects.table(world({"docker-filtered": -0.3}))
+    assert stages.remedies_of(found) == []
+    assert stages.remedies_of(found, "higher") == ["docker", "docker-with-seccomp"]
 
 
 def test_a_loss_is_what_the_interval_shows_for_sure():

@@ -63,8 +63,26 @@ def _measure(given) -> int:
                 ]
             )
         )
-    loss = telling.loss(study, found)
-    return int(given.fail_above is not None and loss > given.fail_above)
+    return _judged(study, found, given.fail_above)
+
+
+def _judged(study, found, most: float | None) -> int:
+    """Return 1 if a default surely loses more than `most`, otherwise 0. Raise Incomplete if that is unknown of one."""
+    from plimsoll.designs.program import words
+    from plimsoll.errors import Incomplete
+    from plimsoll.trying import telling
+
+    if most is None:
+        return 0
+    if telling.loss(study, found) > most:
+        return 1
+    if unknown := telling.unanswered(study, found):
+        names = ", ".join(words.level("runtime", name) for name in unknown)
+        raise Incomplete(
+            f"Whether it loses more than {most:.3g} is unknown of: {names}. What was measured is kept, and "
+            f"`plimsoll reproduce {study['id']}.yaml` goes on."
+        )
+    return 0
 
 
 def _archive(study) -> None:

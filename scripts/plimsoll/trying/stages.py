@@ -64,10 +64,13 @@ def steps_of(found: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(level for name in costly for level in ladder.levels(name)))
 
 
-def remedies_of(found: pd.DataFrame) -> list[str]:
-    """Return the defaults with a costly step, and what gives these steps back."""
+def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
+    """Return the defaults with a step that makes the metric worse, and what gives these steps back."""
+    sign = 1 if better == "lower" else -1
     steps = [
-        row for row in found[found["stage"] == STEPS].itertuples() if why.is_costly(row) and row.runtime in ladder.REMEDIES
+        row
+        for row in found[found["stage"] == STEPS].itertuples()
+        if why.is_costly(row) and sign * row.change > 0 and row.runtime in ladder.REMEDIES
     ]
     return list(dict.fromkeys(name for row in steps for name in (row.default, ladder.REMEDIES[row.runtime].runtime)))
 
