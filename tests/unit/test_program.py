@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, w
 from plimsoll.designs.program.factors import FIRST, HOST, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
 from plimsoll.trying import __main__ as trying
-from plimsoll.trying import asked, files, stages, telling
+from plimsoll.trying import asked, copied, files, stages, study, telling
 from plimsoll.workloads.base import InvalidOutput
 
 WALL = {"label": "wall time", "unit": "s", "better": "lower", "source": "program"}
@@ -391,6 +392,56 @@ def test_a_large_file_of_the_folder_is_linked_and_a_small_one_copied(tmp_path):
     for path in (small, large):
         attempts._copy(str(path), str(tmp_path / f"{path.name}-copy"))
     assert small.stat().st_nlink == 1 and large.stat().st_nlink == 2
+
+
+def test_a_large_file_that_a_program_changed_is_noticed(tmp_path):
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * attempts.LINKED_BYTES)
+    (tmp_path / "small").write_bytes(b"x")
+    states = attempts._linked(tmp_path)
+    assert list(states) == [large] and attempts._state(large) == states[large]
+    large.write_bytes(b"y" * attempts.LINKED_BYTES)
+    assert attempts._state(large) != states[large]
+
+
+def test_a_study_whose_folder_has_changed_is_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/case").write_text("1")
+    program = {"folder": study.digest_of(tmp_path / "folder")}
+    study.refuse_changed(tmp_path, program)
+    (tmp_path / "folder/case").write_text("2")
+    with pytest.raises(Incomplete, match="has changed"):
+        study.refuse_changed(tmp_path, program, Incomplete)
+
+
+def test_what_is_the_users_own_is_not_overwritten(tmp_path):
+    place = study.place_of(tmp_path / "my-study.yaml")
+    study._refuse_others(place)
+    (tmp_path / "my-study/config").mkdir(parents=True)
+    with pytest.raises(PlimsollError, match="--name"):
+        study._refuse_others(place)
+    place.file.write_text("mine: 1\n")
+    with pytest.raises(PlimsollError, match="my-study.yaml is there"):
+        study._refuse_others(place)
+    study.write(place.file, {})
+    study._refuse_others(place)
+
+
+def test_a_copy_has_the_users_files_and_no_studies(tmp_path):
+    (tmp_path / "my-study").mkdir()
+    for name in ("my-study-data.csv", "my-study.zip", "my-study/x", "my-other.yaml"):
+        (tmp_path / name).write_text("x")
+    study.write(tmp_path / "my-study.yaml", {})
+    copied.copy(tmp_path, tmp_path / "new/folder")
+    assert sorted(path.name for path in (tmp_path / "new/folder").iterdir()) == ["my-other.yaml", "my-study-data.csv"]
+
+
+def test_a_pipe_in_the_folder_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert asked.folder_of(("python3", "-c", "x" * 5000), None) is None
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PlimsollError, match="no file and no folder"):
+        asked.folder_of(("true",), tmp_path)
 
 
 def test_cells_have_the_reason_why_a_program_is_not_on_this_host():

@@ -31,10 +31,12 @@ def main(words: list[str]) -> int:
 
 
 def _measure(given) -> int:
-    from plimsoll import designs, rounds
+    from plimsoll import designs, paths, rounds
     from plimsoll.config import studies
     from plimsoll.designs.program import why
+    from plimsoll.errors import Incomplete
     from plimsoll.trying import stages, telling
+    from plimsoll.trying import study as making
 
     study = studies.load(given.study, designs.known())
     folder = Path("results", study["id"])
@@ -43,6 +45,7 @@ def _measure(given) -> int:
         found = stages.measure(study, folder)
         rounds.make([f"{folder}/report.html", "results/claims.html"], [])
         _archive(study)
+    making.refuse_changed(paths.CONFIG, study["program"], Incomplete)
     observations = stages.observed(folder)
     if observations.empty:
         raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")

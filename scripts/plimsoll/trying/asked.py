@@ -1,5 +1,6 @@
 """What the user asks of `plimsoll try`, checked."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from typing import NamedTuple
 
 from plimsoll.designs.program.check import check_pattern
 from plimsoll.errors import PlimsollError, shown
+from plimsoll.trying import copied
 
 # Largest folder that is copied for a study (bytes).
 LARGEST = 2**30
@@ -77,7 +79,7 @@ def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
     if not folder.is_dir():
         raise PlimsollError(f"{folder} is no folder: --folder names the one that the program works in.")
     size = 0
-    for path in folder.rglob("*"):
+    for path in copied.paths(folder):
         size += path.lstat().st_size
         if size > LARGEST:
             raise PlimsollError(
@@ -89,7 +91,8 @@ def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
 
 def _is_here(word: str) -> bool:
     path = Path(word)
-    return word not in ("", ".") and not path.is_absolute() and not word.startswith("-") and path.exists()
+    # A program's text (python3 -c TEXT) may be longer than a path may be.
+    return word not in ("", ".") and not path.is_absolute() and not word.startswith("-") and os.path.exists(path)
 
 
 def name(text: str) -> str:

@@ -1,5 +1,6 @@
 """Writes a study of a program, and the folder in which it is measured: configuration, profile, claims, recipe of the image."""
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -15,7 +16,7 @@ from plimsoll import environments, paths
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.trying import recipe, trial
+from plimsoll.trying import copied, recipe, trial
 from plimsoll.trying.asked import Asked
 from plimsoll.trying.trial import Tried
 
@@ -34,7 +35,7 @@ TIMES = {
 }
 # A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman"}
-HEAD = "# A study of a program, made by `plimsoll try`. `plimsoll reproduce {file}` measures it again, and goes on.\n"
+HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
 
 
 class Place(NamedTuple):
@@ -70,17 +71,41 @@ def make(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Place:
             f"{place.folder} has results of another study: give this one a name with --name, or delete that folder. "
             f"`plimsoll reproduce {place.file.name}` goes on with the old one."
         )
+    _refuse_others(place)
     tried = on_host(asked, timer)
     config = place.folder / "config"
     shutil.rmtree(config, ignore_errors=True)
+    try:
+        _fill(asked, place, config, timer, tried, tell)
+    except BaseException:
+        # Without its file, the next `plimsoll try` would take the folder for the user's own.
+        shutil.rmtree(config, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            place.folder.rmdir()
+        raise
+    return place
+
+
+def _refuse_others(place: Place) -> None:
+    """Raise PlimsollError if a file or a folder with the study's name is the user's own."""
+    if copied.is_ours(place.file):
+        return
+    if place.file.exists() or (place.folder.exists() and not (place.folder.is_dir() and not any(place.folder.iterdir()))):
+        own = place.file if place.file.exists() else place.folder
+        raise PlimsollError(
+            f"{own} is there, and `plimsoll try` has not made it: give the study a name with --name. Nothing was changed."
+        )
+
+
+def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]) -> None:
+    """Write the recipe, the configuration and the study's file."""
     told = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
-        shutil.copytree(asked.folder, config / "folder", symlinks=True, ignore=shutil.ignore_patterns(f"{place.id}*"))
+        copied.copy(asked.folder, config / "folder")
     defaults = defaults_here()
     content = _content(asked, place.id, told, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     _configure(config, content)
     write(place.file, content)
-    return place
 
 
 def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
@@ -156,8 +181,20 @@ def digest_of(folder: Path) -> str:
         if path.is_symlink():
             digest.update(os.readlink(path).encode())
         elif path.is_file():
-            digest.update(path.read_bytes())
+            with open(path, "rb") as opened:
+                while part := opened.read(2**20):
+                    digest.update(part)
     return digest.hexdigest()
+
+
+def refuse_changed(config: Path, program: dict, error: type[PlimsollError] = PlimsollError) -> None:
+    """Raise an error if the copy of the user's folder is another than the one that a study's program names."""
+    wanted = program.get("folder")
+    if wanted and (not (config / "folder").is_dir() or digest_of(config / "folder") != wanted):
+        raise error(
+            f"{config / 'folder'} has changed since `plimsoll try` copied it, so runs had different inputs, and there is no "
+            "answer. Let the program write only to files that are new or below 1 MiB, and make the study again with --name."
+        )
 
 
 def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None) -> dict:

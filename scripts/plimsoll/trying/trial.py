@@ -1,6 +1,5 @@
 """Trial runs of a program before a study is made: on this host, and in a container of the image."""
 
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -11,6 +10,7 @@ from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import client
 from plimsoll.measuring.process import refuse_endless
 from plimsoll.pages.formats import capital
+from plimsoll.trying import copied
 from plimsoll.trying.asked import Asked
 from plimsoll.workloads.base import InvalidOutput
 
@@ -74,7 +74,7 @@ def _tried(asked: Asked, command, where: str) -> Tried:
 def prepare(asked: Asked, work: Path) -> None:
     """Make the folder that a run of a trial works in: a copy of the user's folder, or an empty one."""
     if asked.folder:
-        shutil.copytree(asked.folder, work, symlinks=True)
+        copied.copy(asked.folder, work)
     else:
         work.mkdir(parents=True)
 

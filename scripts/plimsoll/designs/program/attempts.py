@@ -52,6 +52,7 @@ class _Run(Run):
         self.services = Services(self.environment, attempt.identity, self.folder) if self.environment.services else None
         self.nodes: list[Node] = []
         self.spans: noise.Spans = []
+        self.linked: dict[Path, tuple] = {}
 
     @property
     def counted(self) -> bool:
@@ -72,6 +73,7 @@ class _Run(Run):
             started = time.monotonic() - begun
             took = self._timed(node, lambda: self.attempt.snapshot(node.groups, ()))
         made = outputs.made(self.folder, self.cell)
+        self._refuse_changed()
         in_program = sum(one["wall"] for one in made)
         parameters = self.cell["parameters"]
         values = {"start": started + max(0.0, took - in_program)}
@@ -80,6 +82,12 @@ class _Run(Run):
         self._clean()
         node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
         return {"timed": timed, "inside": seen.inside(self.folder), "mapped": seen.mapped(self.folder, node_files)}
+
+    def _refuse_changed(self) -> None:
+        """Raise InvalidOutput if the program changed a large file of the user's folder, which later runs would read."""
+        if changed := [path for path, state in self.linked.items() if _state(path) != state]:
+            name = changed[0].relative_to(paths.CONFIG / "folder")
+            raise InvalidOutput(f"it changed {name}, which all runs share because it has 1 MiB or more: let it write elsewhere")
 
     def take_down(self) -> None:
         """Stop the node, and remove what was made for it."""
@@ -124,6 +132,7 @@ class _Run(Run):
         """Make a working folder for each run, and write the variables of the program."""
         parameters = self.cell["parameters"]
         given = paths.CONFIG / "folder" if parameters.get("folder") else None
+        self.linked = _linked(given) if given else {}
         for run in range(self.cell["runs"] + 1):
             work = self.folder / str(run) / "work"
             if given:
@@ -142,6 +151,21 @@ class _Run(Run):
         """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
         for run in range(self.cell["runs"] + 1):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
+
+
+def _linked(folder: Path) -> dict[Path, tuple]:
+    """Return the state of each file of a folder that is not copied for each run."""
+    states = {path: _state(path) for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
+    return {path: state for path, state in states.items() if state[0] >= LINKED_BYTES}
+
+
+def _state(path: Path) -> tuple | None:
+    """Return size, time of the last change (ns) and mode of a file; None if it is gone."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_mode
 
 
 def _copy(source: str, target: str) -> None:
