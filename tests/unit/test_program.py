@@ -184,6 +184,58 @@ def test_blocks_follow_from_the_spread_and_not_from_p():
     assert stages._needed(same, FIRST, 0.01) == stages._needed(other, FIRST, 0.01) > stages._needed(same, FIRST, 0.02)
 
 
+@pytest.fixture
+def timed(monkeypatch, tmp_path):
+    """A study's folder in which each round of the workflow takes a second per block, and what was requested of each."""
+    clock, rounds = [0.0], []
+
+    def make(targets, settings):
+        asked_for = stages.repetitions.asked(tmp_path, stages.PROFILE).cells
+        for cell, number in asked_for.items():
+            (tmp_path / "runs" / cell).mkdir(parents=True, exist_ok=True)
+            new = [path for block in range(number) if not (path := tmp_path / "runs" / cell / f"{block}.json").exists()]
+            clock[0] += len(new)
+            for path in new:
+                path.touch()
+        rounds.append(asked_for)
+
+    monkeypatch.setattr(stages.rounds, "make", make)
+    monkeypatch.setattr(stages.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(stages.configuration, "wish", lambda *_: None)
+    monkeypatch.setattr(stages, "table", lambda *_: effects.table(world({"docker-filtered": 0.3})))
+    return tmp_path, rounds
+
+
+def of_minutes(minutes: float) -> dict:
+    runtimes = {stage: {"runtime": ["host", *ladder.everything()]} for stage in (STEPS, REMEDY)}
+    program = {**STUDY["program"], "minutes": minutes, "width": 0.01, "runs": 1, "expected_seconds": 0.1}
+    return {**STUDY, "program": program, "experiments": {FIRST: {"runtime": ["host", "docker"]}, **runtimes}}
+
+
+def test_a_study_that_goes_on_keeps_every_cell_that_was_measured_before(timed):
+    folder, rounds = timed
+    before = {"first/host": 30, "first/docker": 30, "steps/docker-open": 7}
+    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.Asked(before, exact=True))
+    stages.measure(of_minutes(20), folder)
+    assert all(now[cell] >= number for now in rounds for cell, number in before.items())
+
+
+def test_a_later_stage_is_measured_only_if_there_is_time_for_it(timed, capsys):
+    folder, rounds = timed
+    stages.measure(of_minutes(0.3), folder)
+    assert {cell.partition("/")[0] for cell in rounds[-1]} == {FIRST}
+    assert "no time is left for the steps between" in capsys.readouterr().out
+    stages.measure(of_minutes(20), folder)
+    assert {cell.partition("/")[0] for cell in rounds[-1]} == {FIRST, STEPS, REMEDY}
+
+
+def test_minutes_that_are_too_few_are_refused_before_anything_is_measured(timed):
+    folder, rounds = timed
+    with pytest.raises(PlimsollError, match="--minutes"):
+        stages.measure(of_minutes(0.05), folder)
+    assert rounds == []
+
+
 def test_every_level_is_a_runtime_with_a_label_of_its_own():
     labels = [environments.find(name).label for name in ladder.everything()]
     assert len(set(labels)) == len(labels)
