@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from plimsoll import environments
 from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
-from plimsoll.designs.program.factors import FIRST, HOST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
 from plimsoll.trying import __main__ as trying
-from plimsoll.trying import asked, copied, files, stages, study, telling
+from plimsoll.trying import asked, copied, files, recipe, stages, study, telling, trial
 from plimsoll.workloads.base import InvalidOutput
 
 WALL = {"label": "wall time", "unit": "s", "better": "lower", "source": "program"}
@@ -404,6 +404,72 @@ def test_packed_files_lead_where_they_did_and_have_the_same_bits_each_time(tmp_p
 def test_a_metric_that_is_none_is_refused(text):
     with pytest.raises(PlimsollError, match="--metric"):
         asked.metric(text, "higher")
+
+
+@pytest.mark.parametrize("name", OWN_VALUES)
+def test_a_metric_that_is_called_like_a_value_of_every_run_is_refused(name):
+    with pytest.raises(PlimsollError, match="another name"):
+        asked.metric(f"{name}=x: ([0-9]+)", "lower")
+
+
+def test_two_metrics_with_one_name_are_refused():
+    with pytest.raises(PlimsollError, match="twice"):
+        asked.metrics(["rate=x: ([0-9]+)", "rate=y: ([0-9]+)"], ["lower", "lower"])
+    with pytest.raises(PlimsollError, match="--better"):
+        asked.metrics([], ["lower"])
+
+
+def test_a_file_to_write_whose_folder_is_not_there_is_refused(tmp_path):
+    assert asked.exported(tmp_path / "times.json") and asked.exported(None) is None
+    for file in (tmp_path, tmp_path / "missing/times.json"):
+        with pytest.raises(PlimsollError, match="--export-hyperfine"):
+            asked.exported(file)
+
+
+def of_command(*command: str, **given) -> asked.Asked:
+    nothing = dict.fromkeys(asked.Asked._fields, ())
+    return asked.Asked(**{**nothing, "command": command, "folder": None, "image": None, "variables": {}, **given})
+
+
+def test_a_program_that_only_the_users_path_leads_to_is_refused(tmp_path, monkeypatch):
+    for name in ("ls", "my-solver"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for name in ("ls", "my-solver"):
+        with pytest.raises(PlimsollError, match=f"plimsoll try -- {tmp_path}/{name}"):
+            trial.refuse_other_program(of_command(name))
+        trial.refuse_other_program(of_command(str(tmp_path / name)))
+        trial.refuse_other_program(of_command(name, variables={"PATH": os.environ["PATH"]}))
+    trial.refuse_other_program(of_command("cat"))
+
+
+def test_variables_of_an_image_are_kept_below_the_users(tmp_path):
+    of_image = recipe.variables_of({"Env": ["PATH=/opt/bin:/bin", "HOME=/root", "A=1=2", "B=x"]})
+    assert of_image == {"PATH": "/opt/bin:/bin", "A": "1=2", "B": "x"} and recipe.variables_of({}) == {}
+    told = attempts.variables(tmp_path, of_image, {"B": "y"})
+    assert told == {"PATH": "/opt/bin:/bin", "LANG": "C.UTF-8", "HOME": str(tmp_path), "A": "1=2", "B": "y"}
+
+
+def test_why_an_image_has_no_baseline_on_this_host_is_told(monkeypatch, tmp_path):
+    def fails(*_):
+        raise PlimsollError("false failed with exit status 1")
+
+    monkeypatch.setattr(study.trial, "on_host", fails)
+    told = []
+    assert study.on_host(of_command("false", image="x"), tmp_path, told.append) is None
+    assert study.on_host(of_command("no-such-program", image="x"), tmp_path, told.append) is None
+    assert "exit status 1" in told[0] and "not installed" in told[1]
+
+
+def test_an_image_beside_a_file_of_its_name_is_refused(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "solver").mkdir()
+    monkeypatch.setattr(recipe.client, "image_id", lambda _: "sha256:1")
+    recipe._refuse_both("./solver")
+    recipe._refuse_both("other")
+    with pytest.raises(PlimsollError, match="./solver names the file"):
+        recipe._refuse_both("solver")
 
 
 def test_a_metric_says_what_is_better():

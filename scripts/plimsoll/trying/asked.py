@@ -3,11 +3,11 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.designs.program.check import check_pattern
+from plimsoll.designs.program.check import check_name, check_pattern
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.trying import copied
 
@@ -55,12 +55,32 @@ def metric(text: str, better: str | None) -> Metric:
         )
     if better not in BETTER:
         raise PlimsollError(f"--metric {name}: is more of it better, or less? Add --better higher or --better lower.")
+    check_name(f"--metric {name}", name)
     file, colon, key = rest.partition(":")
     if colon and file.endswith(".json"):
         return Metric(name, better, file=file, key=key)
     if check_pattern(f"--metric {name}", rest).groups != 1:
         raise PlimsollError(f"--metric {name}: {shown(rest)} must have one group, ( ), around the number.")
     return Metric(name, better, pattern=rest)
+
+
+def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
+    """Return the metrics of texts (`metric`), with what is better of each in their order. Raise PlimsollError if two have
+    one name, or if there are more ways than metrics."""
+    if len(ways) > len(given):
+        raise PlimsollError("--better says of a --metric whether more of it is better, and there are fewer of these.")
+    found = tuple(metric(text, ways[place] if place < len(ways) else None) for place, text in enumerate(given))
+    names = [one.name for one in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise PlimsollError(f"--metric {twice[0]} is given twice: give each a name of its own.")
+    return found
+
+
+def exported(file: Path | None) -> Path | None:
+    """Return the path of a file to write. Raise PlimsollError if it cannot be written."""
+    if file and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise PlimsollError(f"--export-hyperfine {file}: this is a folder, or its folder is not there. Nothing was measured.")
+    return file
 
 
 def filters(given: Iterable[str]) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def make(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Place:
             f"`plimsoll reproduce {place.file.name}` goes on with the old one."
         )
     _refuse_others(place)
-    tried = on_host(asked, timer)
+    tried = on_host(asked, timer, tell)
     config = place.folder / "config"
     shutil.rmtree(config, ignore_errors=True)
     try:
@@ -99,11 +99,12 @@ def _refuse_others(place: Place) -> None:
 
 def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]) -> None:
     """Write the recipe, the configuration and the study's file."""
-    told = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
+    made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
         copied.copy(asked.folder, config / "folder")
     defaults = defaults_here()
-    content = _content(asked, place.id, told, tried, defaults, digest_of(config / "folder") if asked.folder else None)
+    content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
+    content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
     write(place.file, content)
 
@@ -114,11 +115,12 @@ def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
     Raise PlimsollError, in one sentence, if it cannot be measured there.
     """
     image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
-    if not (Path(image["rootfs"]) / ENV).exists():
+    # It may be a link to a path in the image.
+    if not os.path.lexists(Path(image["rootfs"]) / ENV):
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
-    tried = trial.in_container(asked, image["tag"])
     content = yaml.safe_load(place.file.read_text())
     program = content["program"]
+    tried = trial.in_container(asked, image["tag"], program.get("image_variables", {}))
     if "not_installed" in program:
         program |= {
             key: value
@@ -141,20 +143,29 @@ def write(file: Path, content: dict) -> None:
     file.write_text(HEAD.format(file=file.name) + yaml.safe_dump(content, sort_keys=False, width=120))
 
 
-def on_host(asked: Asked, timer: Path) -> Tried | None:
-    """Return what a trial on this host shows; None if the program is an image's, and is not installed here.
+def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | None:
+    """Return what a trial on this host shows; None if the program is an image's, and does not run here. Say why.
 
     Raise PlimsollError if the program is this host's, and cannot be measured.
     """
     own = not (asked.image or asked.packages)
-    if not own and not (shutil.which(asked.command[0]) or (asked.folder and (asked.folder / asked.command[0]).is_file())):
+    if own:
+        trial.refuse_other_program(asked)
+    name = asked.command[0]
+    found = shutil.which(name, path=trial.path_of(asked)) or (asked.folder and (asked.folder / name).is_file())
+    if not own and not found:
+        tell(f"{name} is not installed here: the image's files in no container are what runtimes are compared with.")
         return None
     try:
-        return trial.on_host(asked, timer)
-    except PlimsollError:
+        tried = trial.on_host(asked, timer)
+    except PlimsollError as problem:
         if own:
             raise
+        tell(f"This host is left out: {problem}")
         return None
+    if not own:
+        tell(f"On this host the program is {found if isinstance(found, str) else name}.")
+    return tried
 
 
 def defaults_here() -> list[str]:

@@ -15,6 +15,7 @@ from plimsoll import environments, paths
 from plimsoll.designs.program import outputs, seen
 from plimsoll.designs.program.factors import HOST, ProgramCell
 from plimsoll.environments.base import Environment, Node, Spec
+from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.measuring import noise
@@ -111,7 +112,9 @@ class _Run(Run):
         parameters = self.cell["parameters"]
         timer = f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
         number, limit = self.cell["runs"] + 1, parameters["limit_seconds"]
-        words = node.inside([timer, str(self.folder), f"{limit:g}", str(number), *self.cell["command"]], self.folder)
+        # Without a folder: the timer needs none, and an image's `env` may not know --chdir.
+        where = None if node.kind == ChangedRoot.kind else self.folder
+        words = node.inside([timer, str(self.folder), f"{limit:g}", str(number), *self.cell["command"]], where)
         printed = [self.folder / str(run) / name for run in range(number) for name in outputs.PRINTED]
         before, begun = snapshot(), time.monotonic()
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -141,7 +144,8 @@ class _Run(Run):
                 work.mkdir(parents=True)
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        own = {"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8", **parameters.get("variables", {})}
+        of_image = {} if self.cell["runtime"] == HOST else parameters.get("image_variables", {})
+        own = variables(home, of_image, parameters.get("variables", {}))
         own |= {name: value for name, value in os.environ.items() if name == "PLIMSOLL_RUN"}
         text = "".join(f"{name}={value}\0" for name, value in own.items())
         (self.folder / "variables").write_text(text)
@@ -151,6 +155,11 @@ class _Run(Run):
         """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
         for run in range(self.cell["runs"] + 1):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
+
+
+def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> dict[str, str]:
+    """Return the variables of a program: the usual ones, then those of its image, then the user's."""
+    return {"PATH": PATH, "LANG": "C.UTF-8", **of_image, "HOME": str(home), **of_user}
 
 
 def _linked(folder: Path) -> dict[Path, tuple]:
