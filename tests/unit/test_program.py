@@ -193,7 +193,7 @@ def timed(monkeypatch, tmp_path):
         asked_for = stages.repetitions.asked(tmp_path, stages.PROFILE).cells
         for cell, number in asked_for.items():
             (tmp_path / "runs" / cell).mkdir(parents=True, exist_ok=True)
-            new = [path for block in range(number) if not (path := tmp_path / "runs" / cell / f"{block}.json").exists()]
+            new = [path for block in range(1, number + 1) if not (path := tmp_path / "runs" / cell / f"{block}.json").exists()]
             clock[0] += len(new)
             for path in new:
                 path.touch()
@@ -215,8 +215,13 @@ def of_minutes(minutes: float) -> dict:
 def test_a_study_that_goes_on_keeps_every_cell_that_was_measured_before(timed):
     folder, rounds = timed
     before = {"first/host": 30, "first/docker": 30, "steps/docker-open": 7}
-    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.Asked(before, exact=True))
+    for cell, number in before.items():
+        (folder / "runs" / cell).mkdir(parents=True)
+        (folder / "runs" / cell / f"{number}.json").touch()
+    requested = {**before, "first/host": 400}
+    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.Asked(requested, exact=True))
     stages.measure(of_minutes(20), folder)
+    assert rounds[0]["first/host"] == rounds[0]["first/docker"] == 30
     assert all(now[cell] >= number for now in rounds for cell, number in before.items())
 
 

@@ -55,8 +55,9 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
     budget = Budget(time.monotonic(), 60 * study["program"]["minutes"])
     first = study["experiments"][FIRST]["runtime"]
     refuse_short(study, folder, first)
-    # What was measured before stays in the plan, and so in the results.
-    wanted = dict(repetitions.asked(folder, PROFILE).cells)
+    # What was measured before stays in the plan, and so in the results. What was only requested has no claim on the time.
+    before = {cell: _measured(folder, cell) for cell in repetitions.asked(folder, PROFILE).cells}
+    wanted = {cell: number for cell, number in before.items() if number}
     wanted = _spend(study, folder, budget, FIRST, first, wanted)
     found = table(study, folder)
     better = study["metrics"][study["answer"]["metrics"][0]]["better"]
@@ -86,7 +87,8 @@ def refuse_short(study: Study, folder: Path, runtimes: Sequence[str]) -> None:
 
 def missing(study: Study, folder: Path, stage: str, runtimes: Sequence[str]) -> float:
     """Return the seconds that the blocks take which a stage still needs for an interval."""
-    return max(0, LEAST - measured(folder, stage, runtimes)) * block_seconds(study["program"], runtimes)
+    done = min(_measured(folder, f"{stage}/{name}") for name in runtimes)
+    return max(0, LEAST - done) * block_seconds(study["program"], runtimes)
 
 
 def block_seconds(program: dict, runtimes: Sequence[str]) -> float:
@@ -95,9 +97,9 @@ def block_seconds(program: dict, runtimes: Sequence[str]) -> float:
     return around + len(runtimes) * program["expected_seconds"] * (program["runs"] + 1)
 
 
-def measured(folder: Path, stage: str, runtimes: Sequence[str]) -> int:
-    """Return the blocks of which every runtime has a record."""
-    return min(len(list((folder / "runs" / stage / name).glob("*.json"))) for name in runtimes)
+def _measured(folder: Path, cell: str) -> int:
+    """Return the last block of which a cell has a record; 0 if it has none."""
+    return max((int(path.stem) for path in (folder / "runs" / cell).glob("*.json") if path.stem.isdigit()), default=0)
 
 
 def steps_of(found: pd.DataFrame) -> list[str]:
@@ -127,11 +129,11 @@ def _spend(
     configuration.wish(runtimes, "optional")
     for _ in range(1 + ROUNDS):
         begun = time.monotonic()
-        done = measured(folder, stage, runtimes)
+        done = max(_measured(folder, cell) for cell in cells)
         wanted |= dict.fromkeys(cells, number)
         repetitions.ask(folder, PROFILE, repetitions.Asked(wanted, exact=True))
         rounds.make([f"{folder}/observations.csv"], [])
-        new = measured(folder, stage, runtimes) - done
+        new = max(_measured(folder, cell) for cell in cells) - done
         each = (time.monotonic() - begun) / new if new > 0 else block_seconds(study["program"], runtimes)
         affordable = number + max(0, math.floor(budget.left(stage) / each))
         needed = _needed(table(study, folder), stage, study["program"]["width"])
