@@ -91,7 +91,7 @@ def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[st
     client.asked("tag", digest.removeprefix("sha256:"), kept)
     if (user := configured.get("User") or "root").partition(":")[0] not in ROOT:
         tell(f"The image's user is {user}, and its program runs as root: the levels below a container need that.")
-    return f"FROM {kept}\nUSER root\nENTRYPOINT []\n", variables_of(configured)
+    return f"FROM {kept}\nUSER 0\nENTRYPOINT []\n", variables_of(configured)
 
 
 def variables_of(configured: dict) -> dict[str, str]:

@@ -80,7 +80,7 @@ def refuse_short(study: Study, folder: Path, runtimes: Sequence[str]) -> None:
     seconds, minutes = missing(study, folder, FIRST, runtimes), study["program"]["minutes"]
     if seconds > 60 * minutes:
         raise PlimsollError(
-            f"{LEAST} blocks of {len(runtimes)} runtimes take about {math.ceil(seconds / 60)} minutes, and the study has "
+            f"{LEAST} blocks of {len(runtimes)} runtimes take about {math.ceil(seconds / 6) / 10} minutes, and the study has "
             f"{minutes:g}: give more with --minutes, or in {study['id']}.yaml. Nothing was measured."
         )
 

@@ -1,6 +1,7 @@
 """Trial runs of a program before a study is made: on this host, and in a container of the image."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +19,7 @@ from plimsoll.workloads.base import InvalidOutput
 
 # Runs of a trial, after one that warms up.
 RUNS = 2
+HINT = re.compile(r"(Run|See) '.* --help'")
 
 
 class Tried(NamedTuple):
@@ -77,7 +79,10 @@ def _tried(asked: Asked, command, where: str, of_image: dict[str, str] | None = 
                 command(folder, words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=asked.limit * 4 + 60
             )
             if done.returncode:
-                said = done.stderr.strip().splitlines() or ["nothing was said"]
+                # An engine ends its reason with a hint at its help.
+                said = [line for line in done.stderr.splitlines() if line.strip() and not HINT.match(line)] or [
+                    "no reason is given"
+                ]
                 raise PlimsollError(f"{asked.command[0]} cannot be run {where}: {said[-1]}. Nothing was measured.")
             refuse_endless(folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED)
             cell = {"runs": RUNS, "parameters": parameters}
