@@ -1,6 +1,5 @@
 """What runs of a program left: their times, their output, and the numbers in it."""
 
-import hashlib
 import json
 import math
 import re
@@ -100,6 +99,8 @@ def digest(printed: str, filters: list[str]) -> str:
     """Return the SHA-256 of an output without what the filters match."""
     for pattern in filters:
         printed = re.sub(pattern, "", printed, flags=re.MULTILINE)
+    import hashlib  # here, because planning and other stages import this module, too
+
     return hashlib.sha256(printed.encode()).hexdigest()
 
 
