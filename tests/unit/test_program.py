@@ -132,9 +132,13 @@ def test_a_runtime_of_which_no_run_counts_is_told_and_its_loss_is_unknown(missin
     found = effects.table(observed)
     told = telling.document(STUDY, observed, found)["answer"]
     assert "no run counts" in told[0] and told[0].endswith("; runs.csv has the reasons.")
-    assert trying._judged(STUDY, found, None) == 0
-    with pytest.raises(Incomplete, match="unknown of: Docker"):
-        trying._judged(STUDY, found, 0.05)
+    with pytest.raises(Incomplete, match="no answer for any runtime"):
+        trying._judged(STUDY, found, None)
+    two = {**STUDY, "experiments": {FIRST: {"runtime": ["host", "docker", "podman"]}}}
+    answered = effects.table(world({}))
+    assert trying._judged(two, answered, None) == 0
+    with pytest.raises(Incomplete, match="unknown of: Podman"):
+        trying._judged(two, answered, 0.05)
 
 
 def test_a_loss_is_unknown_with_too_few_runs_and_judged_with_enough():

@@ -70,21 +70,25 @@ def _measure(given) -> int:
 
 
 def _judged(study, found, most: float | None) -> int:
-    """Return 1 if a default surely loses more than `most`, otherwise 0. Raise Incomplete if that is unknown of one."""
+    """Return 1 if a default surely loses more than `most`, otherwise 0.
+
+    Raise Incomplete if that is unknown of one, or if no default has an answer.
+    """
     from plimsoll.designs.program import words
     from plimsoll.errors import Incomplete
     from plimsoll.trying import telling
 
+    goes_on = f"What was measured is kept, and `plimsoll reproduce {study['id']}.yaml` goes on."
+    unknown = telling.unanswered(study, found)
+    if unknown and unknown == telling.defaults(study):
+        raise Incomplete(f"There is no answer for any runtime. {goes_on}")
     if most is None:
         return 0
     if telling.loss(study, found) > most:
         return 1
-    if unknown := telling.unanswered(study, found):
+    if unknown:
         names = ", ".join(words.level("runtime", name) for name in unknown)
-        raise Incomplete(
-            f"Whether it loses more than {most:.3g} is unknown of: {names}. What was measured is kept, and "
-            f"`plimsoll reproduce {study['id']}.yaml` goes on."
-        )
+        raise Incomplete(f"Whether it loses more than {most:.3g} is unknown of: {names}. {goes_on}")
     return 0
 
 

@@ -57,7 +57,12 @@ def unanswered(study: Study, found: pd.DataFrame) -> list[str]:
     """Return the defaults whose loss is unknown: no run counts, or too few do for an interval."""
     own = _defaults(found, study["answer"]["baseline"]["runtime"][0])
     known = set(own.loc[own["low"].notna(), "runtime"])
-    return [name for name in study["experiments"][FIRST]["runtime"] if name in ladder.DEFAULTS and name not in known]
+    return [name for name in defaults(study) if name not in known]
+
+
+def defaults(study: Study) -> list[str]:
+    """Return the runtimes of a study that are the default of their kind."""
+    return [name for name in study["experiments"][FIRST]["runtime"] if name in ladder.DEFAULTS]
 
 
 def _of_default(row, metric: dict, baseline: str, found: pd.DataFrame) -> list[str]:
