@@ -17,7 +17,8 @@ How claims are judged:
 - A claim about each of several comparisons is an intersection-union test (Berger 1982, doi:10.1080/00401706.1982.10487790).
   One about most of them is a partial conjunction (Benjamini and Heller 2008, doi:10.1111/j.1541-0420.2007.00984.x).
 - q is the false discovery rate over all claims (Benjamini and Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x).
-- Means with standard deviations are compared by Welch's test of the logarithm of their ratio (Welch 1947).
+- Means with standard deviations are compared by Welch's test of the logarithm of their ratio (Welch 1947). Rows that name
+  neither a block nor three sessions are compared by Welch's test of their logarithms: nothing says which belong together.
 - From 40 blocks on, consecutive blocks are averaged to 20 values (batch means), because noise lasts longer than a run.
 """
 
@@ -72,8 +73,8 @@ def judge(
     `data` has one row per run. In long form, `value` has the numbers and `metric` says what they are of. In wide form,
     there is a column for each of `metrics`. In place of `value`, a row may have the `mean`, the `sd` (standard deviation,
     n - 1) and `n` of several runs. The columns `block`, `session` and `machine` say which rows were measured together, if
-    they are there. Without them, rows are runs in their order. All other columns are factors, unless `factors` names them.
-    Levels are compared as texts.
+    they are there. Without a block or three sessions, rows are independent runs in any order. All other columns are factors,
+    unless `factors` names them. Levels are compared as texts.
 
     `claims` have the keys of config/schemas/claims.yaml. A claim needs a `statement`, and what it compares: `a`, `b` and
     `scope` (lists of levels by factor), or `along`, or `order`; and `expected`.
@@ -90,10 +91,11 @@ def judge(
 
     document = {"id": name, "metrics": dict(metrics or {}), "columns": dict(columns or {}), "alpha": alpha}
     document |= {"factors": list(factors)} if factors is not None else {}
-    roles = loading.columns_of(document, claims)
+    written = claimed.of_list(claims)
+    roles = loading.columns_of(document, written.written)
     rows = of_table(loading.lines_of(data, name), roles, name)
     source = loading.assembled(document, rows, [], name)
-    found = judged.judged(source, claimed.of_list(claims))
+    found = judged.judged(source, written)
     return Verdicts(found.results, found.comparisons)
 
 

@@ -14,10 +14,10 @@ import yaml
 from plimsoll import cli, designs
 from plimsoll.analysis import collect, summaries
 from plimsoll.analysis.summaries import Summary
-from plimsoll.claims import book, findings, verdicts
+from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
-from plimsoll.designs.table import closing, independence, judged, outputs
+from plimsoll.designs.table import closing, independence, judged, loading, outputs
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import planned
 from plimsoll.verdicts import judge, judge_study
@@ -140,6 +140,22 @@ def test_the_archive_has_inputs_and_results_and_is_judged_alike(tmp_path):
     assert [one["verdict"] for one in again.results] == [one["verdict"] for one in kept]
 
 
+def test_other_files_of_the_folder_stay_out_of_the_archive(tmp_path):
+    """The folder may be any: also that of the study, and one with results of another day."""
+    study = written(tmp_path, rows())
+    (tmp_path / "secret.txt").write_text("not a result")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures/old.png").write_text("of another study")
+    outputs.write(judged.of_file(study), tmp_path, [study])
+    with zipfile.ZipFile(tmp_path / "own.zip") as archive:
+        names = archive.namelist()
+    assert {"results/report.html", "results/figures/time.png", "inputs/own.yaml", "inputs/results.csv"} <= {*names}
+    assert not [name for name in names if "secret" in name or "old" in name or name == "results/own.yaml"]
+    assert (tmp_path / "secret.txt").read_text() == "not a result"
+    with pytest.raises(PlimsollError, match=r"secret.txt cannot be written: "):
+        outputs.write(judged.of_file(study), tmp_path / "secret.txt", [study])
+
+
 @pytest.mark.parametrize(
     ("changed", "claims", "keys", "said"),
     [
@@ -188,6 +204,32 @@ def test_two_units_in_one_metric_are_refused(tmp_path):
     )
 
 
+def test_a_unit_that_is_not_the_one_of_the_data_is_refused(tmp_path):
+    assert refusal(tmp_path, rows(), metrics={"time": {"unit": "ms"}}) == (
+        "results.csv, line 2: time has the unit 's', and 'ms' in own.yaml: the rows are not converted, so name their unit "
+        "there, or leave it out."
+    )
+    same = judged.of_file(written(tmp_path, rows(), metrics={"time": {"unit": "s"}}))
+    assert same.study["metrics"]["time"]["unit"] == "s"
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_pattern_of_files_may_be_absolute(tmp_path, absolute, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a [1]").mkdir()
+    for session in ("mon", "tue"):
+        rows().to_csv(tmp_path / f"a [1]/day-{session}.csv", index=False)
+    pattern = "day-*.csv"
+    document = {"id": "own", "data": [{"path": str(tmp_path / "a [1]" / pattern) if absolute else pattern, "session": "{}"}]}
+    source = loading.of_document(document, Path("a [1]"), CLAIMS, "own.yaml")
+    assert {row.session for row in source.rows} == {"mon", "tue"}
+    (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS}))
+    data = Path(f"{tmp_path}/*/*.csv") if absolute else Path("*/*.csv")
+    assert len(judged.of_files([data], tmp_path / "paper.yaml").source.files) == 2
+    with pytest.raises(PlimsollError, match=r"no\*.csv: there is no such file"):
+        judged.of_files([tmp_path / "no*.csv"], tmp_path / "paper.yaml")
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -230,6 +272,24 @@ def test_better_is_refused_of_a_metric_without_a_direction():
     with pytest.raises(PlimsollError, match="of which nothing says whether higher or lower is better"):
         judge(table, [claim])
     assert judge(table, [claim], metrics={"time": {"better": "higher"}}).verdicts == {"table-c01": "reproduced"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("metrics", "time", "metrics: 'time' is not a list"),
+        ("a", ["9"], "a: ['9'] is not a mapping of keys to values"),
+        ("along", "level", "along: 'level' is not a mapping of keys to values"),
+        ("parts", "two", "parts: 'two' is not a list"),
+        ("metrics", 3, "metrics: 3 is not a list"),
+    ],
+)
+def test_a_claim_of_wrong_types_is_refused_before_the_table_is_read(tmp_path, key, value, said):
+    wrong = {**HIGHER, key: value}
+    told = refusal(tmp_path, rows().drop(columns=["metric", "unit"]).rename(columns={"value": "time"}), [wrong])
+    assert told.startswith("own.yaml, line 4: claims.0.") and said in told
+    with pytest.raises(PlimsollError, match="^claims: claims.0."):
+        judge(rows(), [wrong])
 
 
 def test_what_is_not_tested_may_name_what_the_table_does_not_have():
@@ -303,6 +363,85 @@ def test_a_claim_that_hangs_on_the_machine_is_conditional():
     }
 
 
+def unpaired(seed: int, n: tuple[int, int], ratio: float = 1.0) -> pd.DataFrame:
+    """Return rows without blocks, sorted by value as tables often are. Their noise is the same in both levels."""
+    random = np.random.default_rng(seed)
+    values = [np.sort(base * np.exp(random.normal(0, 0.05, number))) for base, number in zip((1.0, ratio), n, strict=True)]
+    levels = np.repeat(["1", "9"], n)
+    return pd.DataFrame({"level": levels, "value": np.concatenate(values)})
+
+
+def test_rows_without_blocks_are_judged_unpaired_whatever_their_order():
+    """The p-value is Welch's of the logarithms, of all rows of unequal cells."""
+    table = unpaired(1, (12, 9), 1.1)
+    logs = [np.log(group["value"]) for _, group in table.groupby("level")]
+    usual = stats.ttest_ind(*logs, equal_var=False).pvalue
+    for rows_ in (table, table.sample(frac=1, random_state=1)):
+        (row,) = judge(rows_, [HIGHER]).comparisons.to_dict("records")
+        assert row["p"] == pytest.approx(usual) and (row["n_a"], row["n_b"], row["n"]) == (9, 12, 9)
+        assert row["test"] == summaries.WELCH_OF_LOGARITHMS
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        HIGHER,
+        {"statement": "More is slower.", "along": {"factor": "level", "direction": "increasing"}},
+        {**HIGHER, "quantity": "dispersion"},
+    ],
+    ids=["value", "trend", "dispersion"],
+)
+def test_sorted_rows_without_a_difference_are_decided_as_seldom_as_alpha_says(claim):
+    """A/A: one of twenty may be decided, in either direction. Pairs of sorted rows would decide half of them."""
+    tables, decided = 100, 0
+    for seed in range(tables):
+        table = unpaired(seed, (12, 12))
+        table = pd.concat([table, unpaired(1000 + seed, (12, 12)).query("level == '9'").replace({"level": {"9": "5"}})])
+        (row,) = judge(table, [claim]).comparisons.to_dict("records")
+        decided += row["p"] < 0.05
+    # Of 100 tables, 12 or more have a probability of 0.4 % if one of twenty is.
+    assert 0 < decided < 12
+
+
+def test_two_metrics_of_one_line_are_of_one_run():
+    """Lines of a wide table pair their metrics: what both have in common cancels."""
+    random = np.random.default_rng(6)
+    shared = np.exp(random.normal(0, 0.5, 10))
+    one, other = (shared * ratio * np.exp(random.normal(0, 0.01, 10)) for ratio in (1.1, 1.0))
+    table = pd.DataFrame({"level": "1", "one": one, "other": other})
+    claim = {"statement": "One takes longer.", "a": {"metric": ["one"]}, "b": {"metric": ["other"]}, "expected": "higher"}
+    found = judge(table, [{**claim, "metrics": ["one", "other"]}], metrics={"one": {}, "other": {}})
+    assert list(found.verdicts.values()) == ["reproduced"] and set(found.comparisons["test"]) == {"paired t within blocks"}
+
+
+def test_sorted_rows_whose_cells_differ_are_found():
+    found = judge(pd.concat([unpaired(2, (8, 8), 1.3)]), [HIGHER, {**HIGHER, "expected": "no_difference"}])
+    assert list(found.verdicts.values()) == ["reproduced", "contradicted"]
+
+
+def test_some_rows_with_a_block_and_some_without_are_refused(tmp_path):
+    table = rows().astype({"block": str})
+    table.loc[3, "block"] = ""
+    assert refusal(tmp_path, table) == (
+        "results.csv, line 5: it names no block, and results.csv, line 2 does: give all rows a block, or none of them."
+    )
+
+
+@pytest.mark.parametrize("block", [{}, {"block": [1, 2, 3, 4] * 2}], ids=["unpaired", "paired"])
+def test_values_that_are_the_same_in_every_run_stay_open_and_the_page_says_why(tmp_path, block):
+    table = pd.DataFrame({"level": ["1"] * 4 + ["9"] * 4, "value": 3.7, **block})
+    found = judged.of_file(written(tmp_path, table, [HIGHER, {**HIGHER, "expected": "no_difference"}]))
+    assert [one["verdict"] for one in found.results] == ["inconclusive"] * 2
+    outputs.write(found, tmp_path / "out", [])
+    said = independence.said(found.source.rows, pd.read_csv(tmp_path / "out/cells.csv"))[2]
+    page = (tmp_path / "out/report.html").read_text()
+    assert said.startswith("In 2 of 2 cells, all runs have the same value.") and "No test can decide between two" in page
+
+
+def test_no_comparison_has_no_average():
+    assert compare.whole([], quantities.find(None), 0.05) is None
+
+
 def test_what_rows_without_blocks_assume_is_said(tmp_path):
     """Runs that drift correlate, and are worth fewer than they are. The page says that cells follow each other."""
     walk = np.exp(np.cumsum(np.random.default_rng(3).normal(0, 0.05, 60)))
@@ -312,7 +451,7 @@ def test_what_rows_without_blocks_assume_is_said(tmp_path):
     cells = pd.read_csv(tmp_path / "out/cells.csv")
     assert (cells["lag1"] > 0.5).all() and (cells["effective"] < 12).all()
     page = (tmp_path / "out/report.html").read_text()
-    assert "Rows are taken as" in page and "looks like a difference" in page
+    assert "All rows are taken as independent runs" in page and "Welch" in page and "looks like a difference" in page
     steady = independence.lag1(np.exp(np.random.default_rng(4).normal(0, 0.05, 2000)))
     assert abs(steady) < 0.1 and independence.effective(30, -0.2) == 30
 
@@ -358,6 +497,24 @@ def test_means_beside_single_values_and_a_mean_twice_are_refused(tmp_path):
     both = pd.concat([rows(), summarised(rows())])
     assert "a mean, and results.csv, line 2 is a single value" in refusal(tmp_path, both)
     assert "has a mean of time already" in refusal(tmp_path, pd.concat([summarised(rows())] * 2))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("sd", -0.1, "time has the standard deviation -0.1, which is never below 0."),
+        ("n", 0, "time has n = 0, and a number of runs is whole and at least 1."),
+        ("n", 2.5, "time has n = 2.5, and a number of runs is whole and at least 1."),
+        ("mean", 0, "time has the mean 0, and sides are compared by the ratio of their means, which needs means above 0."),
+        ("mean", -1, "time has the mean -1, and sides"),
+    ],
+)
+def test_means_spreads_and_numbers_that_no_runs_have_are_refused(tmp_path, column, value, said):
+    table = summarised(rows()).astype({"n": float})
+    table.loc[1, column] = value
+    assert refusal(tmp_path, table).startswith(f"results.csv, line 3: {said}")
+    counts = table.assign(unit="count")
+    assert refusal(tmp_path, counts).startswith(f"results.csv, line 3: {said}")
 
 
 @pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8)])

@@ -71,6 +71,19 @@ def test_a_study_of_own_data_names_their_columns(tmp_path):
     assert result["verdict"] == "reproduced" and result["comparisons"] == 2
 
 
+def test_names_that_yaml_would_read_as_something_else_are_quoted(tmp_path):
+    """Columns and levels are texts of people's tables. No unit is made up."""
+    lines = [f"{level},{n},n o: #1,{1 + n / 100},ms" for level in ("yes: über", "[no] #2") for n in range(4)]
+    (tmp_path / "runs.csv").write_text("\n".join(["null,run,metric,value,unit", *lines]))
+    data, question = tmp_path / "runs.csv", "Which?\ndesign: none"
+    path, _ = study.of_table("odd", tmp_path, data, "null", "n o: #1", "lower", question)
+    document = yaml.safe_load(path.read_text())
+    assert document["baseline"] == {"null": ["[no] #2"]} and document["question"] == question
+    assert "yes: über" in path.read_text()
+    found = judged.of_file(path)
+    assert found.study["metrics"]["n o: #1"]["unit"] == "ms" and found.results[0]["verdict"]
+
+
 def test_a_study_of_a_tools_output_is_written_too(tmp_path):
     output = TABLES / "readers/google-benchmark.json"
     path, _ = study.of_table("sorting", tmp_path, output, "benchmark", "real_time", "lower", "Which sort is faster?")
@@ -89,6 +102,10 @@ def test_a_study_of_a_tools_output_is_written_too(tmp_path):
         (lambda root: study.of_benchmark("own2026", root, "stream", ["dokcer"], "?"), "There is no"),
         (lambda root: code.runtime("own", root, "dokcer", "Own"), "There is no"),
         (lambda root: code.chart("own", root, "overhed", "Own."), "There is no design 'overhed'"),
+        (
+            lambda root: study.of_table("x", root, None, "", "time", "lowre", "?"),
+            "'lowre' is no direction (did you mean",
+        ),
         (lambda root: study.of_table("x", root, root / "no.csv", "", "time", "lower", "?"), "no.csv cannot be read"),
     ],
 )

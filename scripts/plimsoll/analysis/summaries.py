@@ -1,21 +1,27 @@
-"""Means, standard deviations and numbers of values, as papers print them: what is compared without the single values.
+"""Means, standard deviations and numbers of values, as papers print them, and of values that nothing pairs.
 
 The logarithm of the ratio of two means has, to first order, the sum of both squared relative standard errors as its variance
-(delta method). Its degrees of freedom are Welch's and Satterthwaite's. All means are taken as independent.
+(delta method). Its degrees of freedom are Welch's and Satterthwaite's. All means are taken as independent. Of values that
+are known, the logarithms themselves have a mean and a variance.
 """
 
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 from scipy import special
 
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Mean
+from plimsoll.planning.availability import SMALLEST
 
 WELCH = "Welch's t of the ratio of means, from standard deviations"
 NO_SPREAD = "none: no standard deviations and numbers of runs"
+WELCH_OF_LOGARITHMS = "Welch's t of the logarithms, unpaired"
+NOT_TESTED = f"none: fewer than {SMALLEST} runs of a side, or all of them the same"
 
 
 @dataclass(frozen=True)
@@ -25,11 +31,46 @@ class Summary:
     mean: float
     sd: float
     n: float
+    TEST: ClassVar[str] = WELCH
+    NO_TEST: ClassVar[str] = NO_SPREAD
+
+    @property
+    def log(self) -> float:
+        """Logarithm that ratios are compared by."""
+        return math.log(self.mean)
 
     @property
     def variance(self) -> float:
         """Variance of the logarithm of the mean, to first order; NaN if it is not known."""
         return (self.sd / self.mean) ** 2 / self.n if self.n > 1 else math.nan
+
+
+@dataclass(frozen=True)
+class OfValues(Summary):
+    """The mean of known values. `middle` and `spread` are the mean and the standard deviation of their logarithms."""
+
+    middle: float
+    spread: float
+    TEST: ClassVar[str] = WELCH_OF_LOGARITHMS
+    NO_TEST: ClassVar[str] = NOT_TESTED
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> "OfValues":
+        """Return the summary of values above 0, of which there is at least one."""
+        logs = np.log(values)
+        sd, spread = (float(each.std(ddof=1)) if len(values) > 1 else math.nan for each in (values, logs))
+        return cls(float(values.mean()), sd, len(values), float(logs.mean()), spread)
+
+    @property
+    def log(self) -> float:
+        """Mean of the logarithms."""
+        return self.middle
+
+    @property
+    def variance(self) -> float:
+        """Variance of the mean logarithm; NaN for fewer than SMALLEST values. Equal values vary by rounding alone: 0."""
+        varies = self.spread > blocks.ROUNDING
+        return self.spread**2 / self.n * varies if self.n >= SMALLEST else math.nan
 
 
 # The means that an estimate is of, each with its coefficient: 1 and -1 for the logarithm of a ratio.
@@ -43,7 +84,7 @@ def estimate(terms: Terms) -> Mean:
     """
     variances = [(weight**2 * one.variance, one.n - 1) for weight, one in terms.values()]
     total = sum(variance for variance, _ in variances)
-    mean = sum(weight * math.log(one.mean) for weight, one in terms.values() if weight)
+    mean = sum(weight * one.log for weight, one in terms.values() if weight)
     if not total > 0:
         return Mean(math.nan, 0.0, 1.0)
     degrees = total**2 / sum(variance**2 / freedom for variance, freedom in variances)
@@ -65,17 +106,18 @@ def told(terms: Terms, alpha: float, back) -> dict:
 
     `detectable` and `deviation` are those of as many pairs of runs as the mean with fewest values has.
     """
+    first = next(one for _, one in terms.values())
     numbers = [one.n for _, one in terms.values()]
     n = min(numbers) if all(number >= 1 for number in numbers) else math.nan
     shown = estimate(terms)
     if math.isnan(shown.mean):
-        ratio = sum(weight * math.log(one.mean) for weight, one in terms.values())
-        return {"n": 0 if math.isnan(n) else int(n), "test": NO_SPREAD, "effect": back(ratio)}
+        ratio = sum(weight * one.log for weight, one in terms.values())
+        return {"n": 0 if math.isnan(n) else int(n), "test": first.NO_TEST, "effect": back(ratio)}
     low, high = shown.ends(blocks.OUTSIDE)
     deviation = shown.error * math.sqrt(n)
     shows = special.stdtrit(shown.degrees, 1 - alpha / 2) + special.stdtrit(shown.degrees, blocks.POWER)
     return {
-        **{"n": int(n), "test": WELCH, "effect": back(shown.mean), "low": back(low), "high": back(high)},
+        **{"n": int(n), "test": first.TEST, "effect": back(shown.mean), "low": back(low), "high": back(high)},
         **{"p": 2 * min(shown.above(0), shown.below(0)), "detectable": back(float(shows * shown.error))},
         **{"shown": shown, "deviation": deviation},
     }

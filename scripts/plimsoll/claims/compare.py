@@ -90,7 +90,9 @@ def _expected(claim: dict, metric: dict, name: str = "") -> str:
 
 
 def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
-    """Return what comparisons show on average. None if one of them has no differences, or if they share too few blocks.
+    """Return what comparisons show on average. None if there are none, or if one of them has no differences.
+
+    It is also None if they share too few blocks.
 
     Within a block, the mean of their differences, weighted by `votes`, is one value. A t test over blocks judges it. A
     comparison of which the claim says the opposite counts with the other sign, so the average is about what is said of
@@ -100,6 +102,8 @@ def whole(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
     `mixed` says whether any sign was reversed. `cells` is the number of comparisons, and `benchmarks` and `runs` are
     the numbers of benchmarks and of pairs of runs that they are from.
     """
+    if not rows:
+        return None
     if all("terms" in row for row in rows):
         return _of_summaries(rows, quantity, alpha)
     if quantity.printed or not all("differences" in row for row in rows):
@@ -123,7 +127,7 @@ def _of_average(rows: list[dict], signs: list[int]) -> dict:
 
 
 def _of_summaries(rows: list[dict], quantity: Quantity, alpha: float) -> dict | None:
-    """Return what comparisons of means show on average; None if the spread of a mean is not known."""
+    """Return what unpaired comparisons show on average; None if the spread of a mean is not known."""
     signs = [-1 if _turned(row, rows[0], quantity) else 1 for row in rows]
     terms = summaries.together([row["terms"] for row in rows], votes(rows) * signs)
     told = summaries.told(terms, alpha, quantity.back)

@@ -82,7 +82,7 @@ class Measured:
         return self._by_block.get((metric, cell), EMPTY)
 
     def summary(self, metric: str, cell: str) -> Summary | None:
-        """Return the mean of a metric in a cell if nothing else is known of its values; here all values are known."""
+        """Return the mean of a metric in a cell if nothing pairs its values with those of other cells; here blocks do."""
         return None
 
     def single(self, metric: str, cell: str) -> Sample:

@@ -172,7 +172,9 @@ def on_the_whole(claim: dict) -> str:
         return ""
     show = one_scale(shower(claim), whole)
     effect = interval(whole["effect"], whole["low"], whole["high"], show)
-    return f"On the whole: {effect}, the average of {whole['cells']} comparisons over {whole['n']} blocks{_votes(whole)}."
+    # An average of unpaired comparisons has a test of its own, and no blocks.
+    over = f"of at least {whole['n']} runs of each side" if whole.get("test") else f"over {whole['n']} blocks"
+    return f"On the whole: {effect}, the average of {whole['cells']} comparisons {over}{_votes(whole)}."
 
 
 def _votes(whole: dict) -> str:

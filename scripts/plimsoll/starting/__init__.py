@@ -41,6 +41,8 @@ def write(files: Mapping[Path, str], **values: object) -> list[Path]:
     templates = jinja2.Environment(
         loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
+    # Names are written into YAML in quotes (tojson), in their own letters.
+    templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     for path, template in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(templates.get_template(template).render(**values))

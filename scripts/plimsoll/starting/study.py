@@ -12,6 +12,7 @@ from plimsoll.errors import PlimsollError, shown
 from plimsoll.spelling import hint
 from plimsoll.starting import checked, identifier, write
 
+BETTER = ("lower", "higher")
 # Rows of the table that is written if there are no data yet: three runs of each of two levels.
 EXAMPLE = (("fast", (1.02, 0.98, 1.01, 1.0)), ("careful", (1.52, 1.49, 1.5, 1.51)))
 
@@ -20,8 +21,13 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     """Write a study of a table, with a claim as an example and a test, into a folder of its name. Return the files.
 
     Without `data` it has a small table as an example. `factor` is what is compared, empty for the first factor of the
-    table. `metric` is a column in wide form; `better` is higher or lower. PlimsollError if the data do not have them.
+    table. `metric` is a column in wide form; `better` is higher or lower. PlimsollError if the data do not have them, or for
+    another direction.
     """
+    if better not in BETTER:
+        raise PlimsollError(
+            f"{shown(better)} is no direction{hint(better, BETTER)}: take {' or '.join(BETTER)}. Nothing was written."
+        )
     own = folder / checked(name)
     study = {"name": name, "module": identifier(name), "question": question, "metric": metric, "better": better}
     if data is None:

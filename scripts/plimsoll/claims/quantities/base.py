@@ -34,7 +34,7 @@ class Observed(Protocol):
         """Return one value per block."""
 
     def summary(self, metric: str, cell: str) -> Summary | None:
-        """Return the mean of a metric in a cell, if nothing else is known of its values."""
+        """Return the mean of a metric in a cell, if nothing pairs its values with those of other cells."""
 
     def single(self, metric: str, cell: str) -> Sample:
         """Return every single value. A block may have several values, such as iterations of a loop."""

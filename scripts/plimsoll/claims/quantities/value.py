@@ -31,7 +31,8 @@ class Value(Quantity):
         If the claim states likeness, two metrics of one cell that are the same in every run are alike without a test. A
         part and its whole are the same if there is nothing else.
         """
-        if self.of_means and (told := of_summaries(observed, contrast, alpha, self.back)):
+        paired = _of_one_run(contrast) and len(observed.values(contrast.a.metric, contrast.a.cell).values)
+        if self.of_means and not paired and (told := of_summaries(observed, contrast, alpha, self.back)):
             return {**row, **told}
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
@@ -69,7 +70,7 @@ class Value(Quantity):
 
 
 def of_summaries(observed: Observed, contrast: Contrast, alpha: float, back: Callable[[float], float]) -> dict | None:
-    """Return the columns of a comparison of two means with their spreads, and its `terms`; None if single values are known."""
+    """Return the columns of a comparison of two means with their spreads, and its `terms`; None if values are paired."""
     sides = [(side.metric, side.cell) for side in (contrast.a, contrast.b)]
     known = [observed.summary(*side) for side in sides]
     if None in known:

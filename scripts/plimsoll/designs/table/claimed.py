@@ -35,7 +35,7 @@ class Claimed:
 def read(path: Path) -> Claimed:
     """Return the claims of a file: of a file of claims, or of a study that has them in it or names their file.
 
-    PlimsollError if the file is not there, is no YAML, or has no claims.
+    PlimsollError if the file is not there, is no YAML, or has no claims that fit the schema of claims.
     """
     document, text = yaml_files.read(path)
     found = document.get("claims") if isinstance(document, dict) else None
@@ -43,24 +43,38 @@ def read(path: Path) -> Claimed:
         return read(path.parent / found)
     if not isinstance(found, list) or not all(isinstance(claim, dict) for claim in found) or not found:
         raise PlimsollError(f"{path}: it has no list of claims, each a mapping of keys to values.")
-    return Claimed(found, document.get("questions", {}), str(path), yaml_files.lines_of(text, "claims"))
+    lines = yaml_files.lines_of(text, "claims")
+    return _checked(Claimed(found, document.get("questions", {}), str(path), lines))
 
 
 def of_list(claims: Sequence[Mapping]) -> Claimed:
-    """Return claims that are in no file."""
-    return Claimed([dict(claim) for claim in claims], {}, "claims", [])
+    """Return claims that are in no file. PlimsollError for a claim that does not fit the schema of claims."""
+    if not all(isinstance(claim, Mapping) for claim in claims):
+        raise PlimsollError("claims: each of them is a mapping of keys to values.")
+    return _checked(Claimed([dict(claim) for claim in claims], {}, "claims", []))
+
+
+def _checked(claimed: Claimed) -> Claimed:
+    """Return claims whose keys have values of the right types (the schema of claims); PlimsollError for others.
+
+    The table is read by the metrics and factors that claims name, so this comes before it.
+    """
+    usual = {"id": "table-c01", "section": "", "shown_in": [], "question": QUESTION, "metrics": ["any"], "needs": []}
+    questions = claimed.questions or {QUESTION: "Which statements hold?"}
+    for number, claim in enumerate(claimed.written):
+        document = {"study": "table", "questions": questions, "claims": [{**usual, "kind": _kind(claim), **claim}]}
+        yaml_files.check(document, "claims", claimed.where(number))
+    return claimed
 
 
 def complete(claimed: Claimed, study: Study) -> list[dict]:
-    """Return claims with every key that the judge needs, checked against the schema of claims, and against the study.
+    """Return claims with every key that the judge needs, checked against the study.
 
     PlimsollError, with file and line, for a claim that does not fit, or that names what the table does not have.
     """
     questions = claimed.questions or {QUESTION: study["question"]}
     claims = [_whole(claim, number, study, next(iter(questions))) for number, claim in enumerate(claimed.written, 1)]
     for number, claim in enumerate(claims):
-        document = {"study": study["id"], "questions": questions, "claims": [claim]}
-        yaml_files.check(document, "claims", claimed.where(number))
         if claim["question"] not in questions:
             raise PlimsollError(
                 f"{claimed.where(number)}: question: {shown(claim['question'])} is not among the file's questions."

@@ -108,16 +108,28 @@ def said(rows: Sequence[Row], cells: pd.DataFrame) -> list[str]:
         first = "Sides are compared within blocks, which the data name. What a block does to all its runs cancels."
     else:
         first = (
-            "The data name no block and no session. Rows are taken as runs in their order: the first of each cell is compared "
-            "with the first of the other, and all are taken as independent."
+            f"The data name no block and fewer than {SMALLEST} sessions, so nothing says which runs belong together. All rows "
+            "are taken as independent runs, in any order, and sides are compared by Welch's test of the logarithms. Trends, "
+            "losses and spreads take runs of the cells together by chance."
         )
-    told = [first, *_correlated(cells)]
+    told = [first, *_correlated(cells), *_constant(cells)]
     if not named and one_after_another(rows):
         told.append(
             "All runs of a cell follow each other. A machine that grows slower or faster from run to run then looks like a "
             "difference between cells: measure in turns, and name the block."
         )
     return told
+
+
+def _constant(cells: pd.DataFrame) -> list[str]:
+    """Return what cells without a spread mean for verdicts, in a sentence; none if all vary."""
+    number = int(((cells["n"] > 1) & (cells["minimum"] == cells["maximum"])).sum())
+    if not number:
+        return []
+    return [
+        f"In {number} of {len(cells)} cells, all runs have the same value. No test can decide between two such cells, as "
+        "nothing says how much they vary: their claims stay inconclusive. Compare the values by eye, or measure more finely."
+    ]
 
 
 def _correlated(cells: pd.DataFrame) -> list[str]:

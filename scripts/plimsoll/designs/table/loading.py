@@ -3,6 +3,7 @@
 A study of this design has the keys of every study that claims, answers and pages read. Nothing else of it is needed.
 """
 
+import glob
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -147,10 +148,12 @@ def _matching(folder: Path, pattern: str) -> list[tuple[Path, str]]:
     if "*" not in pattern:
         return [(folder / pattern, "")]
     before, _, after = pattern.partition("*")
-    found = sorted(folder.glob(pattern))
+    # Only * is a sign of the pattern. A folder may be called "runs [1]".
+    plain = "*".join(map(glob.escape, pattern.split("*")))
+    found = sorted(glob.glob(plain, root_dir=folder, recursive=True))
     if not found:
         raise PlimsollError(f"{folder / pattern}: there is no such file.")
-    return [(path, str(path.relative_to(folder)).removeprefix(before).removesuffix(after)) for path in found]
+    return [(folder / name, name.removeprefix(before).removesuffix(after)) for name in found]
 
 
 def _of_file(row: Row, asked: Mapping, matched: str) -> Row:
@@ -181,17 +184,24 @@ def _metrics(named: Mapping, rows: list[Row], source: str) -> dict[str, dict]:
             f"{source}: metrics: no row has the metric {shown(unknown)}{hint(unknown, by_metric)}: its data have {known}."
         )
     wanted = named or by_metric
-    return {name: _metric(name, named.get(name, {}), by_metric[name]) for name in wanted}
+    return {name: _metric(name, named.get(name, {}), by_metric[name], source) for name in wanted}
 
 
-def _metric(name: str, about: Mapping, rows: list[Row]) -> dict:
-    unit = _one(name, "unit", rows) or about.get("unit", "")
+def _metric(name: str, about: Mapping, rows: list[Row], source: str) -> dict:
+    unit = _one(name, "unit", rows)
+    if unit and unit != about.get("unit", unit):
+        first = next(row for row in rows if row.unit)
+        raise PlimsollError(
+            f"{first.where}: {name} has the unit {shown(unit)}, and {shown(about['unit'])} in {source}: the rows are not "
+            f"converted, so name their unit there, or leave it out."
+        )
+    unit = unit or about.get("unit", "")
     better = about.get("better") or _one(name, "better", rows) or better_by(unit)
     if better not in ("", "higher", "lower"):
         raise PlimsollError(f"{rows[0].where}: better is {shown(better)}, which is neither higher nor lower.")
     # Claims that say better or worse are refused without it (claimed.py).
     return {
-        **{"label": about.get("label", name.replace("_", " ")), "unit": about.get("unit", unit)},
+        **{"label": about.get("label", name.replace("_", " ")), "unit": unit},
         **{"better": better or "higher", "known": bool(better)},
     }
 

@@ -2,13 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from zlib import crc32
 
+import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks, cell_paths
 from plimsoll.analysis.blocks import SESSION
-from plimsoll.analysis.summaries import Summary
+from plimsoll.analysis.summaries import OfValues, Summary
 from plimsoll.claims.measured import Measured
+from plimsoll.claims.sides import Side
 from plimsoll.config.studies import Study
 from plimsoll.designs.table.loading import Source, cell_in_words, cell_levels
 from plimsoll.designs.table.rows import Row
@@ -38,8 +41,21 @@ def of(source: Source) -> Measured:
 def of_summaries(study: Study, rows: Sequence[Row]) -> Measured:
     """Return what rows of means, standard deviations and numbers say."""
     for row in rows:
-        _refuse(row, row.mean, study)
+        _refuse_summary(row)
     return Summaries(study, rows)
+
+
+def _refuse_summary(row: Row) -> None:
+    """Raise PlimsollError for a mean without a logarithm, or a standard deviation or number that no runs have."""
+    if row.mean <= 0:
+        raise PlimsollError(
+            f"{row.where}: {row.metric} has the mean {row.mean:g}, and sides are compared by the ratio of their means, which "
+            "needs means above 0."
+        )
+    if row.sd < 0:
+        raise PlimsollError(f"{row.where}: {row.metric} has the standard deviation {row.sd:g}, which is never below 0.")
+    if row.n < 1 or row.n % 1 > 0:
+        raise PlimsollError(f"{row.where}: {row.metric} has n = {row.n:g}, and a number of runs is whole and at least 1.")
 
 
 class Summaries(Measured):
@@ -63,12 +79,35 @@ class Summaries(Measured):
         return self._summaries.get((metric, cell))
 
 
+class Unpaired(Measured):
+    """What was observed of a study whose rows name no block: nothing says which runs of two cells belong together."""
+
+    def summary(self, metric: str, cell: str) -> Summary | None:
+        """Return the mean of all rows of a metric in a cell, with the spread of their logarithms; None if there is none."""
+        values = self.sample(Side(metric, cell)).values
+        return OfValues.of(values) if len(values) else None
+
+
 def _of_values(study: Study, rows: Sequence[Row]) -> Measured:
     for row in rows:
         _refuse(row, row.value, study)
     table = observations(study, rows)
     _refuse_single(rows, study)
-    return Measured(study, plan(study, rows), table, runs(table, study))
+    kind = Measured if paired(rows) else Unpaired
+    return kind(study, plan(study, rows), table, runs(table, study))
+
+
+def paired(rows: Sequence[Row]) -> bool:
+    """Return whether rows say which of them belong together: by a block, or by enough sessions.
+
+    PlimsollError if some rows name a block and others do not.
+    """
+    named, without = (next((row for row in rows if bool(row.block) is has), None) for has in (True, False))
+    if named and without:
+        raise PlimsollError(
+            f"{without.where}: it names no block, and {named.where} does: give all rows a block, or none of them."
+        )
+    return bool(named) or len({row.session for row in rows}) >= SMALLEST
 
 
 def _refuse(row: Row, value: float, study: Study) -> None:
@@ -138,9 +177,9 @@ def observations(study: Study, rows: Sequence[Row]) -> pd.DataFrame:
 def numbered(rows: Sequence[Row], factors: Sequence[str]) -> list[tuple[int, int]]:
     """Return (place in its cell, block) for each row.
 
-    A block is the row's block within its session. Without one, it is the row's place within cell and session: the first
-    row of each cell is then in the first block. From SMALLEST sessions on, blocks are numbered by session (blocks.SESSION),
-    and the session is the unit; the blocks of fewer sessions follow each other.
+    A block is the row's block within its session. Without one, it is the row's place within cell and session, and without
+    enough sessions it is by chance (`_by_chance`): rows that were sorted would otherwise pair the like. From SMALLEST sessions
+    on, blocks are numbered by session (blocks.SESSION), and the session is the unit; the blocks of fewer follow each other.
     """
     sessions = list(dict.fromkeys(row.session for row in rows))
     by_session = len(sessions) >= blocks.SMALLEST
@@ -153,7 +192,21 @@ def numbered(rows: Sequence[Row], factors: Sequence[str]) -> list[tuple[int, int
         block = (row.session, row.block or in_session[key, row.session])
         number = places.setdefault(block, len(places) + 1)
         found.append((of_cell[key], number + (1 + sessions.index(row.session)) * SESSION if by_session else number))
-    return found
+    return found if paired(rows) else _by_chance(rows, factors, [place for place, _ in found])
+
+
+def _by_chance(rows: Sequence[Row], factors: Sequence[str], places: Sequence[int]) -> list[tuple[int, int]]:
+    """Return (place, block) for each row: the blocks of a cell are its places in an order that chance and its name give.
+
+    The same table always has the same blocks. Metrics of one line stay together.
+    """
+    together = len({row.where for row in rows}) < len(rows)
+    cells = ["/".join(("" if together else row.metric, *cell_levels(row, factors).values())) for row in rows]
+    most = Counter()
+    for cell, place in zip(cells, places, strict=True):
+        most[cell] = max(most[cell], place)
+    orders = {cell: np.random.default_rng(crc32(cell.encode())).permutation(n) + 1 for cell, n in most.items()}
+    return [(place, int(orders[cell][place - 1])) for cell, place in zip(cells, places, strict=True)]
 
 
 def runs(table: pd.DataFrame, study: Study) -> pd.DataFrame:

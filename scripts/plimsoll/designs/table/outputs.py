@@ -1,15 +1,18 @@
 """Write what a judged table has: tables, figures, page, JUnit, and one file with all of it and its inputs."""
 
 import json
+import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 
 from plimsoll.claims import findings
 from plimsoll.designs.table import drawing, independence, junit, page
 from plimsoll.designs.table.judged import Judged
+from plimsoll.errors import PlimsollError
 from plimsoll.figures import style
 from plimsoll.pages import wording
 from plimsoll.planning import planner
@@ -22,8 +25,23 @@ PAGE = "report.html"
 def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
     """Write everything below `folder`, and return the path of the page.
 
-    `inputs` are the files that the study is written in; the archive has them, and the data, besides the results.
+    `inputs` are the files that the study is written in; the archive has them, and the data, besides the results. Other files
+    that lie in `folder` stay there, and out of the archive. PlimsollError if nothing can be written there.
     """
+    # All is made elsewhere first, so that what is written is known.
+    with TemporaryDirectory() as place:
+        made = Path(place)
+        _write(judged, made)
+        _archive(made / f"{judged.study['id']}.zip", made, [*inputs, *judged.source.files])
+        try:
+            shutil.copytree(made, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+        except OSError as error:
+            raise PlimsollError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    return folder / PAGE
+
+
+def _write(judged: Judged, folder: Path) -> None:
+    """Write everything but the archive."""
     for below in ("figures", "tables"):
         (folder / below).mkdir(parents=True, exist_ok=True)
     cells, observations = _tables(judged, folder)
@@ -33,8 +51,6 @@ def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
     (folder / "junit.xml").write_text(
         junit.text(judged.study["id"], judged.results, [rests_on(judged, one) for one in judged.results])
     )
-    _archive(folder / f"{judged.study['id']}.zip", folder, [*inputs, *judged.source.files])
-    return folder / PAGE
 
 
 def rests_on(judged: Judged, result: dict) -> str:
