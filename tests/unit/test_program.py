@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -9,9 +10,10 @@ import pandas as pd
 import pytest
 from plimsoll import environments
 from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
-from plimsoll.designs.program.factors import FIRST, HOST, REMEDY, STEPS
-from plimsoll.errors import PlimsollError
-from plimsoll.trying import asked, files, stages, telling
+from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
+from plimsoll.errors import Incomplete, PlimsollError
+from plimsoll.trying import __main__ as trying
+from plimsoll.trying import asked, copied, files, recipe, stages, study, telling, trial
 from plimsoll.workloads.base import InvalidOutput
 
 WALL = {"label": "wall time", "unit": "s", "better": "lower", "source": "program"}
@@ -19,6 +21,7 @@ STUDY = {
     "id": "my-study",
     "metrics": {"wall": WALL},
     "answer": {"metrics": ["wall"], "baseline": {"runtime": ["host"]}},
+    "experiments": {FIRST: {"runtime": ["host", "files", "docker"]}},
     "program": {"command": ["solver"], "files": "9 files of this host"},
 }
 DOCKER = ladder.levels("docker")
@@ -122,6 +125,46 @@ def test_too_few_runs_give_no_answer():
     assert telling.answer(STUDY, effects.table(world({}, blocks=2))) == ["Docker: too few runs count for an answer."]
 
 
+@pytest.mark.parametrize("missing", ["docker", "host"])
+def test_a_runtime_of_which_no_run_counts_is_told_and_its_loss_is_unknown(missing):
+    observed = world({"files": 0.3})
+    observed = observed[(observed["stage"] == FIRST) & (observed["runtime"] != missing)]
+    found = effects.table(observed)
+    told = telling.document(STUDY, observed, found)["answer"]
+    assert "no run counts" in told[0] and told[0].endswith("; runs.csv has the reasons.")
+    with pytest.raises(Incomplete, match="no answer for any runtime"):
+        trying._judged(STUDY, found, None)
+    two = {**STUDY, "experiments": {FIRST: {"runtime": ["host", "docker", "podman"]}}}
+    answered = effects.table(world({}))
+    assert trying._judged(two, answered, None) == 0
+    with pytest.raises(Incomplete, match="unknown of: Podman"):
+        trying._judged(two, answered, 0.05)
+
+
+def test_a_loss_is_unknown_with_too_few_runs_and_judged_with_enough():
+    with pytest.raises(Incomplete):
+        trying._judged(STUDY, effects.table(world({}, blocks=2)), 0.05)
+    assert [trying._judged(STUDY, effects.table(world({"files": cost})), 0.05) for cost in (0.0, 0.2)] == [0, 1]
+
+
+def test_a_container_that_costs_what_its_files_gain_is_told():
+    told = telling.answer(STUDY, effects.table(world({"files": -0.2, "docker-filtered": 0.25}, noise=0.002)))
+    assert told[0].startswith("In Docker it is alike")
+    assert "-20 % [-2" in told[1] and "other files; 25 % [+2" in told[1] and "the seccomp filter" in told[1]
+
+
+def test_a_metric_that_is_0_is_not_told_as_too_few_runs():
+    observed = world({})
+    observed.loc[observed["runtime"] == "docker", "value"] = 0.0
+    assert telling.answer(STUDY, effects.table(observed))[0].startswith("Docker: wall time is not above 0")
+
+
+def test_what_gives_a_gain_back_is_not_tried():
+    found = effects.table(world({"docker-filtered": -0.3}))
+    assert stages.remedies_of(found) == []
+    assert stages.remedies_of(found, "higher") == ["docker", "docker-with-seccomp"]
+
+
 def test_a_loss_is_what_the_interval_shows_for_sure():
     found = effects.table(world({"files-cgroup": 0.2}))
     assert 0.15 < telling.loss(STUDY, found) < 0.2
@@ -143,6 +186,63 @@ def test_blocks_follow_from_the_spread_and_not_from_p():
     same = effects.table(world({}, noise=0.02))
     other = effects.table(world({"files": 0.3}, noise=0.02))
     assert stages._needed(same, FIRST, 0.01) == stages._needed(other, FIRST, 0.01) > stages._needed(same, FIRST, 0.02)
+
+
+@pytest.fixture
+def timed(monkeypatch, tmp_path):
+    """A study's folder in which each round of the workflow takes a second per block, and what was requested of each."""
+    clock, rounds = [0.0], []
+
+    def make(targets, settings):
+        asked_for = stages.repetitions.asked(tmp_path, stages.PROFILE).cells
+        for cell, number in asked_for.items():
+            (tmp_path / "runs" / cell).mkdir(parents=True, exist_ok=True)
+            new = [path for block in range(1, number + 1) if not (path := tmp_path / "runs" / cell / f"{block}.json").exists()]
+            clock[0] += len(new)
+            for path in new:
+                path.touch()
+        rounds.append(asked_for)
+
+    monkeypatch.setattr(stages.rounds, "make", make)
+    monkeypatch.setattr(stages.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(stages.configuration, "wish", lambda *_: None)
+    monkeypatch.setattr(stages, "table", lambda *_: effects.table(world({"docker-filtered": 0.3})))
+    return tmp_path, rounds
+
+
+def of_minutes(minutes: float) -> dict:
+    runtimes = {stage: {"runtime": ["host", *ladder.everything()]} for stage in (STEPS, REMEDY)}
+    program = {**STUDY["program"], "minutes": minutes, "width": 0.01, "runs": 1, "expected_seconds": 0.1}
+    return {**STUDY, "program": program, "experiments": {FIRST: {"runtime": ["host", "docker"]}, **runtimes}}
+
+
+def test_a_study_that_goes_on_keeps_every_cell_that_was_measured_before(timed):
+    folder, rounds = timed
+    before = {"first/host": 30, "first/docker": 30, "steps/docker-open": 7}
+    for cell, number in before.items():
+        (folder / "runs" / cell).mkdir(parents=True)
+        (folder / "runs" / cell / f"{number}.json").touch()
+    requested = {**before, "first/host": 400}
+    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.Asked(requested, exact=True))
+    stages.measure(of_minutes(20), folder)
+    assert rounds[0]["first/host"] == rounds[0]["first/docker"] == 30
+    assert all(now[cell] >= number for now in rounds for cell, number in before.items())
+
+
+def test_a_later_stage_is_measured_only_if_there_is_time_for_it(timed, capsys):
+    folder, rounds = timed
+    stages.measure(of_minutes(0.3), folder)
+    assert {cell.partition("/")[0] for cell in rounds[-1]} == {FIRST}
+    assert "no time is left for the steps between" in capsys.readouterr().out
+    stages.measure(of_minutes(20), folder)
+    assert {cell.partition("/")[0] for cell in rounds[-1]} == {FIRST, STEPS, REMEDY}
+
+
+def test_minutes_that_are_too_few_are_refused_before_anything_is_measured(timed):
+    folder, rounds = timed
+    with pytest.raises(PlimsollError, match="--minutes"):
+        stages.measure(of_minutes(0.05), folder)
+    assert rounds == []
 
 
 def test_every_level_is_a_runtime_with_a_label_of_its_own():
@@ -315,6 +415,72 @@ def test_a_metric_that_is_none_is_refused(text):
         asked.metric(text, "higher")
 
 
+@pytest.mark.parametrize("name", OWN_VALUES)
+def test_a_metric_that_is_called_like_a_value_of_every_run_is_refused(name):
+    with pytest.raises(PlimsollError, match="another name"):
+        asked.metric(f"{name}=x: ([0-9]+)", "lower")
+
+
+def test_two_metrics_with_one_name_are_refused():
+    with pytest.raises(PlimsollError, match="twice"):
+        asked.metrics(["rate=x: ([0-9]+)", "rate=y: ([0-9]+)"], ["lower", "lower"])
+    with pytest.raises(PlimsollError, match="--better"):
+        asked.metrics([], ["lower"])
+
+
+def test_a_file_to_write_whose_folder_is_not_there_is_refused(tmp_path):
+    assert asked.exported(tmp_path / "times.json") and asked.exported(None) is None
+    for file in (tmp_path, tmp_path / "missing/times.json"):
+        with pytest.raises(PlimsollError, match="--export-hyperfine"):
+            asked.exported(file)
+
+
+def of_command(*command: str, **given) -> asked.Asked:
+    nothing = dict.fromkeys(asked.Asked._fields, ())
+    return asked.Asked(**{**nothing, "command": command, "folder": None, "image": None, "variables": {}, **given})
+
+
+def test_a_program_that_only_the_users_path_leads_to_is_refused(tmp_path, monkeypatch):
+    for name in ("ls", "my-solver"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for name in ("ls", "my-solver"):
+        with pytest.raises(PlimsollError, match=f"plimsoll try -- {tmp_path}/{name}"):
+            trial.refuse_other_program(of_command(name))
+        trial.refuse_other_program(of_command(str(tmp_path / name)))
+        trial.refuse_other_program(of_command(name, variables={"PATH": os.environ["PATH"]}))
+    trial.refuse_other_program(of_command("cat"))
+
+
+def test_variables_of_an_image_are_kept_below_the_users(tmp_path):
+    of_image = recipe.variables_of({"Env": ["PATH=/opt/bin:/bin", "HOME=/root", "A=1=2", "B=x"]})
+    assert of_image == {"PATH": "/opt/bin:/bin", "A": "1=2", "B": "x"} and recipe.variables_of({}) == {}
+    told = attempts.variables(tmp_path, of_image, {"B": "y"})
+    assert told == {"PATH": "/opt/bin:/bin", "LANG": "C.UTF-8", "HOME": str(tmp_path), "A": "1=2", "B": "y"}
+
+
+def test_why_an_image_has_no_baseline_on_this_host_is_told(monkeypatch, tmp_path):
+    def fails(*_):
+        raise PlimsollError("false failed with exit status 1")
+
+    monkeypatch.setattr(study.trial, "on_host", fails)
+    told = []
+    assert study.on_host(of_command("false", image="x"), tmp_path, told.append) is None
+    assert study.on_host(of_command("no-such-program", image="x"), tmp_path, told.append) is None
+    assert "exit status 1" in told[0] and "not installed" in told[1]
+
+
+def test_an_image_beside_a_file_of_its_name_is_refused(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "solver").mkdir()
+    monkeypatch.setattr(recipe.client, "image_id", lambda _: "sha256:1")
+    recipe._refuse_both("./solver")
+    recipe._refuse_both("other")
+    with pytest.raises(PlimsollError, match="./solver names the file"):
+        recipe._refuse_both("solver")
+
+
 def test_a_metric_says_what_is_better():
     assert asked.metric("rate=rate: ([0-9.]+)", "higher").pattern == "rate: ([0-9.]+)"
     assert asked.metric("rate=out.json:a.b", "lower")[2:] == (None, "out.json", "a.b")
@@ -353,6 +519,56 @@ def test_a_large_file_of_the_folder_is_linked_and_a_small_one_copied(tmp_path):
     for path in (small, large):
         attempts._copy(str(path), str(tmp_path / f"{path.name}-copy"))
     assert small.stat().st_nlink == 1 and large.stat().st_nlink == 2
+
+
+def test_a_large_file_that_a_program_changed_is_noticed(tmp_path):
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * attempts.LINKED_BYTES)
+    (tmp_path / "small").write_bytes(b"x")
+    states = attempts._linked(tmp_path)
+    assert list(states) == [large] and attempts._state(large) == states[large]
+    large.write_bytes(b"y" * attempts.LINKED_BYTES)
+    assert attempts._state(large) != states[large]
+
+
+def test_a_study_whose_folder_has_changed_is_refused(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/case").write_text("1")
+    program = {"folder": study.digest_of(tmp_path / "folder")}
+    study.refuse_changed(tmp_path, program)
+    (tmp_path / "folder/case").write_text("2")
+    with pytest.raises(Incomplete, match="has changed"):
+        study.refuse_changed(tmp_path, program, Incomplete)
+
+
+def test_what_is_the_users_own_is_not_overwritten(tmp_path):
+    place = study.place_of(tmp_path / "my-study.yaml")
+    study._refuse_others(place)
+    (tmp_path / "my-study/config").mkdir(parents=True)
+    with pytest.raises(PlimsollError, match="--name"):
+        study._refuse_others(place)
+    place.file.write_text("mine: 1\n")
+    with pytest.raises(PlimsollError, match="my-study.yaml is there"):
+        study._refuse_others(place)
+    study.write(place.file, {})
+    study._refuse_others(place)
+
+
+def test_a_copy_has_the_users_files_and_no_studies(tmp_path):
+    (tmp_path / "my-study").mkdir()
+    for name in ("my-study-data.csv", "my-study.zip", "my-study/x", "my-other.yaml"):
+        (tmp_path / name).write_text("x")
+    study.write(tmp_path / "my-study.yaml", {})
+    copied.copy(tmp_path, tmp_path / "new/folder")
+    assert sorted(path.name for path in (tmp_path / "new/folder").iterdir()) == ["my-other.yaml", "my-study-data.csv"]
+
+
+def test_a_pipe_in_the_folder_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert asked.folder_of(("python3", "-c", "x" * 5000), None) is None
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PlimsollError, match="no file and no folder"):
+        asked.folder_of(("true",), tmp_path)
 
 
 def test_cells_have_the_reason_why_a_program_is_not_on_this_host():

@@ -69,6 +69,7 @@ def try_(
 
     It writes a study (my-study.yaml), and measures it in the folder my-study: on this host, with the image's files in no
     container, and in the default container of each runtime. Where one of these costs something, the steps between are measured.
+    The program runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.
     `plimsoll reproduce my-study.yaml` measures it again.
 
     Examples:
@@ -80,9 +81,6 @@ def try_(
     from plimsoll.trying import asked, start, study, timer
 
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
-    ways = better or []
-    if len(ways) > len(metric or []):
-        raise PlimsollError("--better says of a --metric whether more of it is better, and there are fewer of these.")
     if image and packages:
         raise PlimsollError("--image and --packages both say where the files come from: give one of them.")
     words = tuple(program)
@@ -92,9 +90,7 @@ def try_(
         folder=asked.folder_of(words, folder),
         image=image,
         packages=tuple((packages or "").replace(",", " ").split()),
-        metrics=tuple(
-            asked.metric(text, ways[place] if place < len(ways) else None) for place, text in enumerate(metric or [])
-        ),
+        metrics=asked.metrics(metric or (), better or ()),
         filters=asked.filters(filter or ()),
         check=asked.words(check),
         variables={**asked.of_threads(threads), **asked.variables(env or ())},
@@ -103,8 +99,10 @@ def try_(
         limit=asked.positive(limit, "--limit"),
     )
     above = None if fail_above is None else asked.share(fail_above, "--fail-above")
+    asked.exported(export)
     with interruption.explained():
         place = study.make(wanted, timer.built(), say)
+        say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
         say(f"{place.file} is the study; its results go to {place.folder}.")
         start.of_file(place.file)
         if dry_run:

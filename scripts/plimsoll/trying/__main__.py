@@ -31,10 +31,12 @@ def main(words: list[str]) -> int:
 
 
 def _measure(given) -> int:
-    from plimsoll import designs, rounds
+    from plimsoll import designs, paths, rounds
     from plimsoll.config import studies
     from plimsoll.designs.program import why
+    from plimsoll.errors import Incomplete
     from plimsoll.trying import stages, telling
+    from plimsoll.trying import study as making
 
     study = studies.load(given.study, designs.known())
     folder = Path("results", study["id"])
@@ -43,6 +45,7 @@ def _measure(given) -> int:
         found = stages.measure(study, folder)
         rounds.make([f"{folder}/report.html", "results/claims.html"], [])
         _archive(study)
+    making.refuse_changed(paths.CONFIG, study["program"], Incomplete)
     observations = stages.observed(folder)
     if observations.empty:
         raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
@@ -63,8 +66,30 @@ def _measure(given) -> int:
                 ]
             )
         )
-    loss = telling.loss(study, found)
-    return int(given.fail_above is not None and loss > given.fail_above)
+    return _judged(study, found, given.fail_above)
+
+
+def _judged(study, found, most: float | None) -> int:
+    """Return 1 if a default surely loses more than `most`, otherwise 0.
+
+    Raise Incomplete if that is unknown of one, or if no default has an answer.
+    """
+    from plimsoll.designs.program import words
+    from plimsoll.errors import Incomplete
+    from plimsoll.trying import telling
+
+    goes_on = f"What was measured is kept, and `plimsoll reproduce {study['id']}.yaml` goes on."
+    unknown = telling.unanswered(study, found)
+    if unknown and unknown == telling.defaults(study):
+        raise Incomplete(f"There is no answer for any runtime. {goes_on}")
+    if most is None:
+        return 0
+    if telling.loss(study, found) > most:
+        return 1
+    if unknown:
+        names = ", ".join(words.level("runtime", name) for name in unknown)
+        raise Incomplete(f"Whether it loses more than {most:.3g} is unknown of: {names}. {goes_on}")
+    return 0
 
 
 def _archive(study) -> None:

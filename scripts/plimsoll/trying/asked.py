@@ -1,13 +1,15 @@
 """What the user asks of `plimsoll try`, checked."""
 
+import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.designs.program.check import check_pattern
+from plimsoll.designs.program.check import check_name, check_pattern
 from plimsoll.errors import PlimsollError, shown
+from plimsoll.trying import copied
 
 # Largest folder that is copied for a study (bytes).
 LARGEST = 2**30
@@ -53,12 +55,32 @@ def metric(text: str, better: str | None) -> Metric:
         )
     if better not in BETTER:
         raise PlimsollError(f"--metric {name}: is more of it better, or less? Add --better higher or --better lower.")
+    check_name(f"--metric {name}", name)
     file, colon, key = rest.partition(":")
     if colon and file.endswith(".json"):
         return Metric(name, better, file=file, key=key)
     if check_pattern(f"--metric {name}", rest).groups != 1:
         raise PlimsollError(f"--metric {name}: {shown(rest)} must have one group, ( ), around the number.")
     return Metric(name, better, pattern=rest)
+
+
+def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
+    """Return the metrics of texts (`metric`), with what is better of each in their order. Raise PlimsollError if two have
+    one name, or if there are more ways than metrics."""
+    if len(ways) > len(given):
+        raise PlimsollError("--better says of a --metric whether more of it is better, and there are fewer of these.")
+    found = tuple(metric(text, ways[place] if place < len(ways) else None) for place, text in enumerate(given))
+    names = [one.name for one in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise PlimsollError(f"--metric {twice[0]} is given twice: give each a name of its own.")
+    return found
+
+
+def exported(file: Path | None) -> Path | None:
+    """Return the path of a file to write. Raise PlimsollError if it cannot be written."""
+    if file and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise PlimsollError(f"--export-hyperfine {file}: this is a folder, or its folder is not there. Nothing was measured.")
+    return file
 
 
 def filters(given: Iterable[str]) -> tuple[str, ...]:
@@ -77,7 +99,7 @@ def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
     if not folder.is_dir():
         raise PlimsollError(f"{folder} is no folder: --folder names the one that the program works in.")
     size = 0
-    for path in folder.rglob("*"):
+    for path in copied.paths(folder):
         size += path.lstat().st_size
         if size > LARGEST:
             raise PlimsollError(
@@ -89,7 +111,8 @@ def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
 
 def _is_here(word: str) -> bool:
     path = Path(word)
-    return word not in ("", ".") and not path.is_absolute() and not word.startswith("-") and path.exists()
+    # A program's text (python3 -c TEXT) may be longer than a path may be.
+    return word not in ("", ".") and not path.is_absolute() and not word.startswith("-") and os.path.exists(path)
 
 
 def name(text: str) -> str:

@@ -40,7 +40,7 @@ def needed(asked: Asked) -> list[Path]:
 def _program(asked: Asked) -> Path:
     name = asked.command[0]
     found = (asked.folder / name if asked.folder and "/" in name else None) or (
-        Path(where) if (where := shutil.which(name)) else None
+        Path(where) if (where := shutil.which(name, path=trial.path_of(asked))) else None
     )
     if found is None or not found.is_file():
         raise PlimsollError(f"There is no program {name} here: nothing was measured.")
@@ -67,7 +67,7 @@ def _opened(asked: Asked) -> list[Path]:
         work, trace = Path(temporary, "work"), Path(temporary, "trace")
         trial.prepare(asked, work)
         words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace), *asked.command]
-        environment = {**asked.variables, "PATH": os.environ["PATH"], "HOME": str(work), "LANG": "C.UTF-8"}
+        environment = {**asked.variables, "PATH": trial.path_of(asked), "HOME": str(work), "LANG": "C.UTF-8"}
         try:
             subprocess.run(
                 words, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=asked.limit * 10 + 60

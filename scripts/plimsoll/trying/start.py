@@ -26,7 +26,9 @@ def of_file(file: Path) -> Place:
         )
     os.environ["PLIMSOLL_CONFIG"] = str(config)
     paths.CONFIG = config
-    study.put(config, dict(studies.read(file, designs.known())))
+    content = dict(studies.read(file, designs.known()))
+    study.refuse_changed(config, content["program"])
+    study.put(config, content)
     return place
 
 

@@ -1,5 +1,6 @@
 """Writes a study of a program, and the folder in which it is measured: configuration, profile, claims, recipe of the image."""
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -15,7 +16,7 @@ from plimsoll import environments, paths
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.trying import recipe, trial
+from plimsoll.trying import copied, recipe, trial
 from plimsoll.trying.asked import Asked
 from plimsoll.trying.trial import Tried
 
@@ -34,7 +35,7 @@ TIMES = {
 }
 # A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman"}
-HEAD = "# A study of a program, made by `plimsoll try`. `plimsoll reproduce {file}` measures it again, and goes on.\n"
+HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
 
 
 class Place(NamedTuple):
@@ -70,17 +71,42 @@ def make(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Place:
             f"{place.folder} has results of another study: give this one a name with --name, or delete that folder. "
             f"`plimsoll reproduce {place.file.name}` goes on with the old one."
         )
-    tried = on_host(asked, timer)
+    _refuse_others(place)
+    tried = on_host(asked, timer, tell)
     config = place.folder / "config"
     shutil.rmtree(config, ignore_errors=True)
-    told = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
+    try:
+        _fill(asked, place, config, timer, tried, tell)
+    except BaseException:
+        # Without its file, the next `plimsoll try` would take the folder for the user's own.
+        shutil.rmtree(config, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            place.folder.rmdir()
+        raise
+    return place
+
+
+def _refuse_others(place: Place) -> None:
+    """Raise PlimsollError if a file or a folder with the study's name is the user's own."""
+    if copied.is_ours(place.file):
+        return
+    if place.file.exists() or (place.folder.exists() and not (place.folder.is_dir() and not any(place.folder.iterdir()))):
+        own = place.file if place.file.exists() else place.folder
+        raise PlimsollError(
+            f"{own} is there, and `plimsoll try` has not made it: give the study a name with --name. Nothing was changed."
+        )
+
+
+def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]) -> None:
+    """Write the recipe, the configuration and the study's file."""
+    made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
-        shutil.copytree(asked.folder, config / "folder", symlinks=True, ignore=shutil.ignore_patterns(f"{place.id}*"))
+        copied.copy(asked.folder, config / "folder")
     defaults = defaults_here()
-    content = _content(asked, place.id, told, tried, defaults, digest_of(config / "folder") if asked.folder else None)
+    content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
+    content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
     write(place.file, content)
-    return place
 
 
 def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
@@ -89,11 +115,12 @@ def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
     Raise PlimsollError, in one sentence, if it cannot be measured there.
     """
     image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
-    if not (Path(image["rootfs"]) / ENV).exists():
+    # It may be a link to a path in the image.
+    if not os.path.lexists(Path(image["rootfs"]) / ENV):
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
-    tried = trial.in_container(asked, image["tag"])
     content = yaml.safe_load(place.file.read_text())
     program = content["program"]
+    tried = trial.in_container(asked, image["tag"], program.get("image_variables", {}))
     if "not_installed" in program:
         program |= {
             key: value
@@ -116,20 +143,29 @@ def write(file: Path, content: dict) -> None:
     file.write_text(HEAD.format(file=file.name) + yaml.safe_dump(content, sort_keys=False, width=120))
 
 
-def on_host(asked: Asked, timer: Path) -> Tried | None:
-    """Return what a trial on this host shows; None if the program is an image's, and is not installed here.
+def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | None:
+    """Return what a trial on this host shows; None if the program is an image's, and does not run here. Say why.
 
     Raise PlimsollError if the program is this host's, and cannot be measured.
     """
     own = not (asked.image or asked.packages)
-    if not own and not (shutil.which(asked.command[0]) or (asked.folder and (asked.folder / asked.command[0]).is_file())):
+    if own:
+        trial.refuse_other_program(asked)
+    name = asked.command[0]
+    found = shutil.which(name, path=trial.path_of(asked)) or (asked.folder and (asked.folder / name).is_file())
+    if not own and not found:
+        tell(f"{name} is not installed here: the image's files in no container are what runtimes are compared with.")
         return None
     try:
-        return trial.on_host(asked, timer)
-    except PlimsollError:
+        tried = trial.on_host(asked, timer)
+    except PlimsollError as problem:
         if own:
             raise
+        tell(f"This host is left out: {problem}")
         return None
+    if not own:
+        tell(f"On this host the program is {found if isinstance(found, str) else name}.")
+    return tried
 
 
 def defaults_here() -> list[str]:
@@ -156,8 +192,20 @@ def digest_of(folder: Path) -> str:
         if path.is_symlink():
             digest.update(os.readlink(path).encode())
         elif path.is_file():
-            digest.update(path.read_bytes())
+            with open(path, "rb") as opened:
+                while part := opened.read(2**20):
+                    digest.update(part)
     return digest.hexdigest()
+
+
+def refuse_changed(config: Path, program: dict, error: type[PlimsollError] = PlimsollError) -> None:
+    """Raise an error if the copy of the user's folder is another than the one that a study's program names."""
+    wanted = program.get("folder")
+    if wanted and (not (config / "folder").is_dir() or digest_of(config / "folder") != wanted):
+        raise error(
+            f"{config / 'folder'} has changed since `plimsoll try` copied it, so runs had different inputs, and there is no "
+            "answer. Let the program write only to files that are new or below 1 MiB, and make the study again with --name."
+        )
 
 
 def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None) -> dict:

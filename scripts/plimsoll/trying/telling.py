@@ -8,7 +8,7 @@ import pandas as pd
 
 from plimsoll.analysis import blocks
 from plimsoll.config.studies import Study
-from plimsoll.designs.program import effects, words
+from plimsoll.designs.program import effects, ladder, words
 from plimsoll.designs.program.effects import CONTAINER
 from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
 from plimsoll.designs.program.why import COSTLY, is_costly
@@ -36,14 +36,49 @@ def _defaults(found: pd.DataFrame, baseline: str) -> pd.DataFrame:
     return found[(found["stage"] == FIRST) & (found["default"] != "") & (found["against"] == baseline)]
 
 
+def silent(study: Study, observations: pd.DataFrame) -> list[str]:
+    """Return a sentence for each runtime of the first pass of which no run counts."""
+    [baseline] = study["answer"]["baseline"]["runtime"]
+    so = {baseline: "no run counts, so nothing is compared with it"}
+    return [
+        f"{words.level('runtime', name)}: {so.get(name, 'no run counts')}; runs.csv has the reasons."
+        for name in study["experiments"][FIRST]["runtime"]
+        if name not in _counted(study, observations)
+    ]
+
+
+def _counted(study: Study, observations: pd.DataFrame) -> set[str]:
+    """Return the runtimes of the first pass that have an observation of the main metric."""
+    main = study["answer"]["metrics"][0]
+    return set(observations.loc[(observations["metric"] == main) & (observations["stage"] == FIRST), "runtime"])
+
+
+def unanswered(study: Study, found: pd.DataFrame) -> list[str]:
+    """Return the defaults whose loss is unknown: no run counts, or too few do for an interval."""
+    own = _defaults(found, study["answer"]["baseline"]["runtime"][0])
+    known = set(own.loc[own["low"].notna(), "runtime"])
+    return [name for name in defaults(study) if name not in known]
+
+
+def defaults(study: Study) -> list[str]:
+    """Return the runtimes of a study that are the default of their kind."""
+    return [name for name in study["experiments"][FIRST]["runtime"] if name in ladder.DEFAULTS]
+
+
 def _of_default(row, metric: dict, baseline: str, found: pd.DataFrame) -> list[str]:
     name = words.level("runtime", row.runtime)
+    if math.isnan(row.change) and row.n:
+        return [f"{name}: {metric['label']} is not above 0 in every block, so it has no relative change."]
     if math.isnan(row.low):
         return [f"{name}: too few runs count for an answer."]
-    if not is_costly(row):
-        return [f"In {name} it is {_alike(row)}."]
-    first = f"{name} makes it {compared(row, metric)} {_lower(baseline)} {interval(row)}."
-    return [first, *_steps(row.runtime, found), *_remedies(row.runtime, metric, found)]
+    if is_costly(row):
+        first = f"{name} makes it {compared(row, metric)} {_lower(baseline)} {interval(row)}."
+        return [first, *_steps(row.runtime, found), *_remedies(row.runtime, metric, found)]
+    # Files that gain what the container costs leave the whole alike.
+    parts = found[(found["stage"] == FIRST) & ((found["runtime"] == FILES) | (found["adds"] == CONTAINER))]
+    own = [one for one in parts.itertuples() if one.runtime in (FILES, row.runtime) and is_costly(one)]
+    rest = [*_steps(row.runtime, found), *_remedies(row.runtime, metric, found)] if own else []
+    return [f"In {name} it is {_alike(row)}.", *rest]
 
 
 def _steps(default: str, found: pd.DataFrame) -> list[str]:
@@ -92,8 +127,9 @@ def size(share: float) -> str:
 
 
 def amount(row) -> str:
-    """Return how large a change is: a share, or a factor for a change that doubles at least."""
-    return size(row.change) if row.change < 1 else f"a factor of {1 + row.change:.1f}"
+    """Return how large a change is: a share, with a minus if it is less, or a factor for a change that doubles at least."""
+    sign = "-" if row.change < 0 else ""
+    return f"{sign}{size(row.change)}" if row.change < 1 else f"a factor of {1 + row.change:.1f}"
 
 
 def compared(row, metric: dict) -> str:
@@ -146,7 +182,7 @@ def document(study: Study, observations: pd.DataFrame, found: pd.DataFrame, diff
         "study": study["id"],
         "command": study["program"]["command"],
         "files": study["program"]["files"],
-        "answer": answer(study, found),
+        "answer": [*silent(study, observations), *answer(study, found)],
         "why": list(differences),
         "comparisons": [{key: _plain(value) for key, value in row.items()} for row in every.to_dict("records")],
     }

@@ -1,5 +1,7 @@
 """Trial runs of a program before a study is made: on this host, and in a container of the image."""
 
+import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,11 +13,13 @@ from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import client
 from plimsoll.measuring.process import refuse_endless
 from plimsoll.pages.formats import capital
+from plimsoll.trying import copied
 from plimsoll.trying.asked import Asked
 from plimsoll.workloads.base import InvalidOutput
 
 # Runs of a trial, after one that warms up.
 RUNS = 2
+HINT = re.compile(r"(Run|See) '.* --help'")
 
 
 class Tried(NamedTuple):
@@ -31,23 +35,43 @@ def on_host(asked: Asked, timer: Path) -> Tried:
     return _tried(asked, lambda folder, words: [str(timer), *words], "on this host")
 
 
-def in_container(asked: Asked, tag: str) -> Tried:
-    """Run the program in a container of an image. Raise PlimsollError, in one sentence, if it cannot be measured."""
+def path_of(asked: Asked) -> str:
+    """Return the PATH that runs on this host have."""
+    return asked.variables.get("PATH", attempts.PATH)
+
+
+def refuse_other_program(asked: Asked) -> None:
+    """Raise PlimsollError if the user's PATH leads to another program than the PATH of runs, which is the same everywhere."""
+    name = asked.command[0]
+    own, ours = (shutil.which(name, path=path) for path in (None, path_of(asked)))
+    if "/" not in name and own and (ours is None or os.path.realpath(own) != os.path.realpath(ours)):
+        other = f"have {ours}" if ours else "do not find it"
+        raise PlimsollError(
+            f"{name} is {own} for you, and runs {other}, whose PATH is {path_of(asked)}: give its path, "
+            f"`plimsoll try -- {os.path.abspath(own)}`, or the PATH with --env PATH=... . Nothing was measured."
+        )
+
+
+def in_container(asked: Asked, tag: str, variables: dict[str, str]) -> Tried:
+    """Run the program in a container of an image, with the image's variables.
+
+    Raise PlimsollError, in one sentence, if it cannot be measured.
+    """
 
     def command(folder: Path, words: list[str]) -> list[str]:
         bind = ["--rm", "--volume", f"{folder}:{folder}", "--entrypoint", f"/{attempts.TIMED}"]
         return [*client.command(), "run", *bind, tag, *words]
 
-    return _tried(asked, command, f"in a container of {asked.image or 'its image'}")
+    return _tried(asked, command, f"in a container of {asked.image or 'its image'}", variables)
 
 
-def _tried(asked: Asked, command, where: str) -> Tried:
+def _tried(asked: Asked, command, where: str, of_image: dict[str, str] | None = None) -> Tried:
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         parameters = parameters_of(asked)
         for run in range(RUNS + 1):
             prepare(asked, folder / str(run) / "work")
-        variables = {"PATH": attempts.PATH, "HOME": str(folder), "LANG": "C.UTF-8", **asked.variables}
+        variables = attempts.variables(folder, of_image or {}, asked.variables)
         (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in variables.items()))
         words = [str(folder), f"{asked.limit:g}", str(RUNS + 1), *asked.command]
         try:
@@ -55,7 +79,10 @@ def _tried(asked: Asked, command, where: str) -> Tried:
                 command(folder, words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=asked.limit * 4 + 60
             )
             if done.returncode:
-                said = done.stderr.strip().splitlines() or ["nothing was said"]
+                # An engine ends its reason with a hint at its help.
+                said = [line for line in done.stderr.splitlines() if line.strip() and not HINT.match(line)] or [
+                    "no reason is given"
+                ]
                 raise PlimsollError(f"{asked.command[0]} cannot be run {where}: {said[-1]}. Nothing was measured.")
             refuse_endless(folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED)
             cell = {"runs": RUNS, "parameters": parameters}
@@ -74,7 +101,7 @@ def _tried(asked: Asked, command, where: str) -> Tried:
 def prepare(asked: Asked, work: Path) -> None:
     """Make the folder that a run of a trial works in: a copy of the user's folder, or an empty one."""
     if asked.folder:
-        shutil.copytree(asked.folder, work, symlinks=True)
+        copied.copy(asked.folder, work)
     else:
         work.mkdir(parents=True)
 

@@ -15,6 +15,7 @@ from plimsoll import environments, paths
 from plimsoll.designs.program import outputs, seen
 from plimsoll.designs.program.factors import HOST, ProgramCell
 from plimsoll.environments.base import Environment, Node, Spec
+from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.measuring import noise
@@ -52,6 +53,7 @@ class _Run(Run):
         self.services = Services(self.environment, attempt.identity, self.folder) if self.environment.services else None
         self.nodes: list[Node] = []
         self.spans: noise.Spans = []
+        self.linked: dict[Path, tuple] = {}
 
     @property
     def counted(self) -> bool:
@@ -72,6 +74,7 @@ class _Run(Run):
             started = time.monotonic() - begun
             took = self._timed(node, lambda: self.attempt.snapshot(node.groups, ()))
         made = outputs.made(self.folder, self.cell)
+        self._refuse_changed()
         in_program = sum(one["wall"] for one in made)
         parameters = self.cell["parameters"]
         values = {"start": started + max(0.0, took - in_program)}
@@ -80,6 +83,12 @@ class _Run(Run):
         self._clean()
         node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
         return {"timed": timed, "inside": seen.inside(self.folder), "mapped": seen.mapped(self.folder, node_files)}
+
+    def _refuse_changed(self) -> None:
+        """Raise InvalidOutput if the program changed a large file of the user's folder, which later runs would read."""
+        if changed := [path for path, state in self.linked.items() if _state(path) != state]:
+            name = changed[0].relative_to(paths.CONFIG / "folder")
+            raise InvalidOutput(f"it changed {name}, which all runs share because it has 1 MiB or more: let it write elsewhere")
 
     def take_down(self) -> None:
         """Stop the node, and remove what was made for it."""
@@ -103,7 +112,9 @@ class _Run(Run):
         parameters = self.cell["parameters"]
         timer = f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
         number, limit = self.cell["runs"] + 1, parameters["limit_seconds"]
-        words = node.inside([timer, str(self.folder), f"{limit:g}", str(number), *self.cell["command"]], self.folder)
+        # Without a folder: the timer needs none, and an image's `env` may not know --chdir.
+        where = None if node.kind == ChangedRoot.kind else self.folder
+        words = node.inside([timer, str(self.folder), f"{limit:g}", str(number), *self.cell["command"]], where)
         printed = [self.folder / str(run) / name for run in range(number) for name in outputs.PRINTED]
         before, begun = snapshot(), time.monotonic()
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -124,6 +135,7 @@ class _Run(Run):
         """Make a working folder for each run, and write the variables of the program."""
         parameters = self.cell["parameters"]
         given = paths.CONFIG / "folder" if parameters.get("folder") else None
+        self.linked = _linked(given) if given else {}
         for run in range(self.cell["runs"] + 1):
             work = self.folder / str(run) / "work"
             if given:
@@ -132,7 +144,8 @@ class _Run(Run):
                 work.mkdir(parents=True)
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        own = {"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8", **parameters.get("variables", {})}
+        of_image = {} if self.cell["runtime"] == HOST else parameters.get("image_variables", {})
+        own = variables(home, of_image, parameters.get("variables", {}))
         own |= {name: value for name, value in os.environ.items() if name == "PLIMSOLL_RUN"}
         text = "".join(f"{name}={value}\0" for name, value in own.items())
         (self.folder / "variables").write_text(text)
@@ -142,6 +155,26 @@ class _Run(Run):
         """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
         for run in range(self.cell["runs"] + 1):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
+
+
+def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> dict[str, str]:
+    """Return the variables of a program: the usual ones, then those of its image, then the user's."""
+    return {"PATH": PATH, "LANG": "C.UTF-8", **of_image, "HOME": str(home), **of_user}
+
+
+def _linked(folder: Path) -> dict[Path, tuple]:
+    """Return the state of each file of a folder that is not copied for each run."""
+    states = {path: _state(path) for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
+    return {path: state for path, state in states.items() if state[0] >= LINKED_BYTES}
+
+
+def _state(path: Path) -> tuple | None:
+    """Return size, time of the last change (ns) and mode of a file; None if it is gone."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_mode
 
 
 def _copy(source: str, target: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll import design
 from plimsoll.claims import book
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import STAGES, Factors
+from plimsoll.designs.program.factors import OWN_VALUES, STAGES, Factors
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.figures import sources
 
@@ -23,6 +23,9 @@ class Check(design.Check):
             refer(f"experiments.{name}.runtime", experiment["runtime"], list(ladder.everything()))
         for name, metric in study["metrics"].items():
             _check_metric(f"{source}: metrics.{name}", metric)
+            check_name(f"{source}: metrics.{name}", name, metric["source"])
+        for name in study["program"].get("metrics", {}):
+            check_name(f"{source}: program.metrics.{name}", name)
         for number, pattern in enumerate(study["program"].get("filter", [])):
             check_pattern(f"{source}: program.filter.{number}", pattern)
         sources.check(study, source, Path(__file__).with_name("charts"), refer)
@@ -42,6 +45,12 @@ def _check_metric(key: str, metric: dict) -> None:
             raise PlimsollError(f"{key}.pattern: {shown(metric['pattern'])} must have one group, ( ), around the number.")
     elif metric["source"] == "json" and not {"file", "key"} <= metric.keys():
         raise PlimsollError(f"{key}: a metric of a JSON file needs a file and a key.")
+
+
+def check_name(key: str, name: str, source: str = "output") -> None:
+    """Raise PlimsollError, which names the key, if a number of the output is called like what every run has."""
+    if source != "program" and name in OWN_VALUES:
+        raise PlimsollError(f"{key}: every run has a value {name} of its own: choose another name.")
 
 
 def check_pattern(key: str, pattern: str) -> re.Pattern:

@@ -10,6 +10,10 @@ FIRST, STEPS, REMEDY = "first", "steps", "remedy"
 STAGES = (FIRST, STEPS, REMEDY)
 
 
+# Values that every run of a program has. A metric of the user's has another name.
+OWN_VALUES = ("wall", "processor", "memory", "start", "waits", "preempted", "faults")
+
+
 class ProgramCell(interchange.Cell):
     """A cell of a study of a program."""
 

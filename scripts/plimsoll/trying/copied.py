@@ -1,0 +1,55 @@
+"""The copy of the user's folder: what is copied, and what is not. Studies that `plimsoll try` has made are left out."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from plimsoll.errors import PlimsollError
+
+# Begins every file that `plimsoll try` writes.
+MARK = "# A study of a program, made by `plimsoll try`."
+SUFFIXES = (".yaml", ".zip")
+
+
+def is_ours(file: Path) -> bool:
+    """Return whether `plimsoll try` has written a study's file."""
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(len(MARK)) == MARK.encode()
+    except OSError:
+        return False
+
+
+def copy(folder: Path, target: Path) -> None:
+    """Copy a folder, without studies in it and without `target`. Raise PlimsollError if that cannot be done."""
+
+    def ignored(at: str, names: list[str]) -> list[str]:
+        return [*left_out(Path(at), names), *(name for name in names if target.is_relative_to(Path(at, name)))]
+
+    try:
+        shutil.copytree(folder, target, symlinks=True, ignore=ignored)
+    except (OSError, shutil.Error) as problem:
+        first = problem.args[0][0][-1] if isinstance(problem, shutil.Error) else problem
+        raise PlimsollError(f"{folder} could not be copied ({first}): nothing was measured.") from problem
+
+
+def left_out(folder: Path, names: Sequence[str]) -> list[str]:
+    """Return the names in a folder that belong to studies of `plimsoll try`: their files, folders and archives."""
+    studies = {name.removesuffix(".yaml") for name in names if name.endswith(".yaml") and is_ours(folder / name)}
+    return [name for name in names if name in studies or any(name == f"{one}{end}" for one in studies for end in SUFFIXES)]
+
+
+def paths(folder: Path) -> Iterator[Path]:
+    """Yield what is copied of a folder. Raise PlimsollError for a path that cannot be: a pipe, or an unreadable file."""
+    for at, folders, names in os.walk(folder):
+        out = set(left_out(Path(at), [*folders, *names]))
+        folders[:] = [name for name in folders if name not in out]
+        for path in (Path(at, name) for name in [*folders, *names] if name not in out):
+            kind = path.lstat().st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)):
+                raise PlimsollError(f"{path} is no file and no folder, so it cannot be copied: name another with --folder.")
+            if not stat.S_ISLNK(kind) and not os.access(path, os.R_OK):
+                raise PlimsollError(f"{path} cannot be read, so it cannot be copied: name another folder with --folder.")
+            yield path
