@@ -42,7 +42,7 @@ FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
 # Most blocks of a cell that no testable claim is about: it is only for figures and tables.
 FOR_FIGURES = 3
 # Share of the time that is for measuring. Figures and pages are made afterwards, and some runs are repeated.
-FOR_MEASURING = 0.92
+FOR_MEASURING = timetable.MEASURED
 # Share of the time in which the answer precedes the claims. Time that one of them does not need goes to the other.
 FOR_ANSWER = 0.5
 # A stage that ends early by at least this share of its time says so.

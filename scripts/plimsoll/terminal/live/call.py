@@ -15,14 +15,14 @@ from plimsoll import documents
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 from plimsoll.measuring import given_up, record
-from plimsoll.planning import repetitions
+from plimsoll.planning import repetitions, timetable
 from plimsoll.terminal.live import words
 
 FILE = "logs/command.json"
 # Set for a workflow that another one of the same command follows (plimsoll.rounds).
 FOLLOWED = "PLIMSOLL_FOLLOWED"
-# Share of a time budget that is for measuring (plimsoll.hours.FOR_MEASURING).
-SHARE = 0.92
+# Share of a time budget that is for measuring.
+SHARE = timetable.MEASURED
 
 
 class Call(TypedDict):
