@@ -28,7 +28,7 @@ from plimsoll.measuring import lock, record
 ATTEMPT = re.compile(r"[0-9]+-[0-9]+")
 BUILT_BY = re.compile(r"\..*[-.](?P<process>[0-9]+)(\.tar)?")
 # Names of finished items in the image store.
-OURS = re.compile(r"[a-z][a-z0-9_]*-[0-9a-f]{16}(\.cpio\.gz)?|kvm\.json|\.jars|\.prices|\.engines")
+OURS = re.compile(r"[a-z][a-z0-9_]*-[0-9a-f]{16}(\.cpio\.gz)?|kvm\.json|\.jars|\.prices|\.engines|\.times\.json")
 BUILT = re.compile(r"\.[a-z]+-[a-z0-9_]{8}")
 # An unfinished item without a process number is abandoned after this time (s).
 ABANDONED_SECONDS = 3600.0
