@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hypothesis import settings
-from plimsoll import designs, environments
+from plimsoll import designs, runtimes
 from plimsoll.config import studies
 from plimsoll.host import machine_lock
 from plimsoll.instruments.events import COUNTERS
@@ -174,7 +174,7 @@ def recorded(**changes) -> dict:
 def swept():
     """Sweep what killed tests left. Some tests start containers without the marker of a measurement, so no run sweeps those."""
     with machine_lock.held(lambda holder: print(f"waiting for {holder}", file=sys.__stderr__, flush=True)):
-        lock.sweep(environments.known().values())
+        lock.sweep(runtimes.known().values())
 
 
 def commands(numbers: Iterable[int]) -> list[str]:

@@ -18,7 +18,6 @@ from plimsoll import designs, paths
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.designs.tuning.judge import COUNTERS
-from plimsoll.environments.isolation import NAMESPACES
 from plimsoll.figures import sources
 from plimsoll.host import inventory
 from plimsoll.instruments.events import COUNTERS as COUNTED
@@ -26,6 +25,7 @@ from plimsoll.instruments.mpi_profile import GROUPS, PATTERNS
 from plimsoll.measuring import record, status
 from plimsoll.planning import planner, sessions
 from plimsoll.planning.repetitions import NOTHING, Asked
+from plimsoll.runtimes.isolation import NAMESPACES
 
 BLOCKS = 3
 BEGUN = 1_790_000_000.0

@@ -181,10 +181,10 @@ def _runtimes(options: argparse.Namespace) -> None:
     from functools import partial
 
     from plimsoll import designs, probing
-    from plimsoll.environments import isolation
     from plimsoll.images import restore
     from plimsoll.measuring import planned
     from plimsoll.planning import tries
+    from plimsoll.runtimes import isolation
 
     wishes, image = dict(wish.split("=") for wish in options.wishes), planned.image(options.image)
     plans = {path.parent: planned.read(path) for path in options.plans}

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.environments.base import Environment
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import cgroup, machine_lock, private
 from plimsoll.images import store as store_of_images
 from plimsoll.measuring import lock, record
+from plimsoll.runtimes.base import Runtime
 
 # Names of an attempt's folder, and of a file or folder that is being built. The latter has the builder's process
 # number.
@@ -34,18 +34,18 @@ BUILT = re.compile(r"\.[a-z]+-[a-z0-9_]{8}")
 ABANDONED_SECONDS = 3600.0
 
 
-def machine(environments: Iterable[Environment]) -> list[str]:
+def machine(runtimes: Iterable[Runtime]) -> list[str]:
     """Remove the leftovers of runs from this machine.
 
     Return, in sentences, what was removed. The machine's lock must be held.
     """
-    environments = list(environments)
+    runtimes = list(runtimes)
     left: dict[str, str] = {}
-    for environment in environments:
-        for name in _left(environment):
+    for runtime in runtimes:
+        for name in _left(runtime):
             # Runtimes of one engine list the same containers.
-            left.setdefault(name, environment.label)
-    lock.sweep(environments)
+            left.setdefault(name, runtime.label)
+    lock.sweep(runtimes)
     with contextlib.suppress(OSError):
         lock.TEMPORARY.rmdir()
     with contextlib.suppress(Unavailable):
@@ -56,9 +56,9 @@ def machine(environments: Iterable[Environment]) -> list[str]:
     return [f"{label}: {name}" for name, label in left.items()]
 
 
-def _left(environment: Environment) -> list[str]:
+def _left(runtime: Runtime) -> list[str]:
     try:
-        return environment.left()
+        return runtime.left()
     except Unavailable:
         return []
 
@@ -73,7 +73,7 @@ def store() -> list[str]:
     return removed
 
 
-def everything(environments: Iterable[Environment]) -> list[str]:
+def everything(runtimes: Iterable[Runtime]) -> list[str]:
     """Remove what stays on this machine between runs for the next one. Call `machine` before.
 
     This is: images in engines, Apptainer's network, the image store, and the files of the machine's lock, which must
@@ -81,9 +81,9 @@ def everything(environments: Iterable[Environment]) -> list[str]:
     something could not be removed.
     """
     removed, problems = {}, {}
-    for environment in environments:
+    for runtime in runtimes:
         try:
-            removed |= dict.fromkeys(environment.forget())
+            removed |= dict.fromkeys(runtime.forget())
         except Unavailable as problem:
             problems[str(problem)] = None
     removed |= dict.fromkeys(_images())

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import designs, environments, spelling
+from plimsoll import designs, runtimes, spelling
 from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, guarded
 from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
@@ -68,7 +68,7 @@ def measure(
         found, tried = _kept(plan, together, repetition, study_folder, targets)
         if cell_path in tried:
             image = planned.image(image_path)
-            with lock.machine(environments.known):
+            with lock.machine(runtimes.known):
                 # The process that held the lock before may have measured some of them, such as one that outlived its
                 # workflow.
                 more, tried = _kept(plan, [plan["cells"][path] for path in tried], repetition, study_folder, targets)
@@ -137,15 +137,15 @@ def _system(run: Run) -> str:
 
     Raise Outage if it differs from the system of the study's records, or if the runtime does not answer.
     """
-    environment = environments.find(run.cell["runtime"])
+    runtime = runtimes.find(run.cell["runtime"])
     try:
-        return system.identity(run.study_folder, environment)
+        return system.identity(run.study_folder, runtime)
     except Unavailable as problem:
         repair(
             run,
-            Outage(f"{environment.label} does not answer ({problem})", f"install it again ({spelling.command('setup')} does)"),
+            Outage(f"{runtime.label} does not answer ({problem})", f"install it again ({spelling.command('setup')} does)"),
         )
-        return system.identity(run.study_folder, environment)
+        return system.identity(run.study_folder, runtime)
 
 
 def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Iterator[dict[str, Record]]:
@@ -307,7 +307,7 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
         _examine(run, None if attempts.LIMITS_MEMORY else killed)
         if any(outcome["status"] == status.FAILED for outcome in found.values()):
             # A killed engine may have started a container after the attempt gave it up.
-            lock.sweep(environments.known().values())
+            lock.sweep(runtimes.known().values())
     return found
 
 
@@ -377,7 +377,7 @@ def _examine(run: Run, killed: int | None = None) -> None:
 def _means(run: Run) -> list:
     """Return the resources of a run: its runtime, and those that its design adds."""
     others = designs.find(run.plan["design"]).attempts.others(run.cell)
-    return list(dict.fromkeys([environments.find(run.cell["runtime"]), *others]))
+    return list(dict.fromkeys([runtimes.find(run.cell["runtime"]), *others]))
 
 
 def repair(run: Run, problem: Outage) -> None:
@@ -394,8 +394,8 @@ def repair(run: Run, problem: Outage) -> None:
             _examine(run)
 
     means.restore(problem, examine, lambda outage: _repair(run, outage))
-    lock.sweep(environments.known().values())
-    system.note(run.study_folder, [one for one in _means(run) if isinstance(one, environments.Environment)])
+    lock.sweep(runtimes.known().values())
+    system.note(run.study_folder, [one for one in _means(run) if isinstance(one, runtimes.Runtime)])
 
 
 def _repair(run: Run, problem: Outage) -> None:

@@ -53,7 +53,7 @@ def hours_for(study: Study, time: Time, names: Sequence[str]) -> float | None:
 
 def begin_session(settings: Sequence[str]) -> None:
     """Begin another session of the selected studies: put aside what they have measured, and make engine and images fresh."""
-    from plimsoll import designs, environments
+    from plimsoll import designs, runtimes
     from plimsoll.config import configuration, studies
     from plimsoll.images import anew
     from plimsoll.measuring import lock
@@ -63,7 +63,7 @@ def begin_session(settings: Sequence[str]) -> None:
     names = studies.selected(configuration.read(settings)["studies"])
     Path(".snakemake").mkdir(exist_ok=True)
     # No process measures while the engine starts again.
-    with lock.hold_folder(), lock.machine(environments.known):
+    with lock.hold_folder(), lock.machine(runtimes.known):
         begun = {name: sessions.begin(Path("results"), name) for name in names}
         new = {name: session for name, session in begun.items() if not any((session.folder / "runs").rglob("*.json"))}
         images = sorted({image_of(studies.load(name, designs.known())) for name in new})
@@ -90,14 +90,14 @@ def write_images(target: Path, settings: Sequence[str]) -> None:
 
 def take_images(source: Path, settings: Sequence[str]) -> None:
     """Take images from a file, instead of building them."""
-    from plimsoll import environments
+    from plimsoll import runtimes
     from plimsoll.config import configuration
     from plimsoll.images import portable
     from plimsoll.measuring import lock
 
     base = configuration.read(settings)["base_image"]
     # No process measures an image while it is replaced.
-    with lock.machine(environments.known):
+    with lock.machine(runtimes.known):
         for tag, compared in portable.take(source, base).items():
             for said in (f"{tag} is taken from {source}", *compared):
                 _say_of_images(said)
@@ -112,13 +112,13 @@ def clean_up(everything: bool) -> None:
 
     With `everything`, remove also images and all else that is kept for the next run.
     """
-    from plimsoll import clean_up, environments
+    from plimsoll import clean_up, runtimes
     from plimsoll.host import temporary
     from plimsoll.measuring import lock
 
     Path(".snakemake").mkdir(exist_ok=True)
     with lock.hold_folder(), lock.machine():
-        there = environments.known().values()
+        there = runtimes.known().values()
         removed = [
             *clean_up.machine(there),
             *clean_up.store(),

@@ -15,7 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import designs, environments
+from plimsoll import designs, runtimes
 from plimsoll.analysis.tables import of_runs
 from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
@@ -220,7 +220,7 @@ class Workflow:
         for study, cell, _ in runs:
             wanted.setdefault(study, set()).add(self.plans[study]["cells"][cell]["runtime"])
         for study, names in wanted.items():
-            system.note_answering(Path("results", study), [environments.find(name) for name in sorted(names)])
+            system.note_answering(Path("results", study), [runtimes.find(name) for name in sorted(names)])
 
     def say_what_changes(self, runs: Iterable[tuple[str, str, int]]) -> None:
         """Print which valid records are moved to the archive, and why, before the runs (study, cell, repetition) are
@@ -332,7 +332,7 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     """
     configuration.settle(config)
     for name in config["runtimes"]:
-        environments.find(name)
+        runtimes.find(name)
     selected = studies.selected(config["studies"])
     supplied.prepare(config["programs"])
     host = configured.host(config)
@@ -369,7 +369,7 @@ def unavailable_here(wishes: dict[str, str]) -> dict[str, str]:
     for name, wish in wishes.items():
         if wish == "optional":
             try:
-                environments.find(name).check()
+                runtimes.find(name).check()
             except Unavailable as reason:
                 reasons[name] = str(reason)
     return reasons

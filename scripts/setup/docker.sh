@@ -20,7 +20,7 @@ if have docker; then
     esac
 fi
 if engine_answers; then
-    # Processes in its containers would look like others' (environments/docker.py).
+    # Processes in its containers would look like others' (runtimes/docker.py).
     case "$(timeout "$answers" docker info --format '{{.SecurityOptions}}')" in
         *name=rootless*) die "Docker runs here without root, which is not measured: use root's engine, as a user of the group docker, or Podman, which can measure without root." ;;
     esac

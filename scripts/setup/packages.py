@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError, guarded
 from plimsoll.images import builder
@@ -26,7 +26,7 @@ def described(config: dict) -> list[dict]:
 
 def of_runtimes(wishes: dict[str, str]) -> None:
     """Print a line for each runtime that needs anything."""
-    known = environments.known()
+    known = runtimes.known()
     for name, wish in wishes.items():
         if wish != "off" and name in known and (known[name].packages or known[name].steps):
             print(name, wish, ",".join(known[name].steps) or "-", *known[name].packages)
@@ -35,7 +35,7 @@ def of_runtimes(wishes: dict[str, str]) -> None:
 def main(words: list[str]) -> None:
     """Print the packages of the runtimes that the words name."""
     if words == ["all"]:
-        return of_runtimes(dict.fromkeys(environments.known(), "optional"))
+        return of_runtimes(dict.fromkeys(runtimes.known(), "optional"))
     config = configuration.read(shlex.split(os.environ.get("PLIMSOLL_SETTINGS", "")))
     asked = described(config)
     if words == ["images"]:

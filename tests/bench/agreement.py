@@ -10,15 +10,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from plimsoll import designs, environments, measure, workloads
+from plimsoll import designs, measure, runtimes, workloads
 from plimsoll.analysis import paper_tests
 from plimsoll.config import studies
-from plimsoll.environments.base import HOST
-from plimsoll.environments.engine import EngineNode
 from plimsoll.host import inventory
 from plimsoll.images import builder
 from plimsoll.mpi.job import Job
 from plimsoll.planning import planner
+from plimsoll.runtimes.base import HOST
+from plimsoll.runtimes.engine import EngineNode
 
 from tests.conftest import PROJECT
 
@@ -79,7 +79,7 @@ def typed(folder: Path, made: dict, image: dict, path: str, source: str) -> floa
         lines.append("trap 'docker rm --force " + " ".join(names) + " >/dev/null' EXIT")
         nodes = [EngineNode(spec, HOST, [], ("docker",)) for spec in job.specs]
     else:
-        nodes = environments.find(cell["runtime"]).start(job.specs)
+        nodes = runtimes.find(cell["runtime"]).start(job.specs)
     lines.append(shlex.join(job.command(nodes, [benchmark.program])))
     subprocess.run(
         ["sh", "-ec", "\n".join(lines)],

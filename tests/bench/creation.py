@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from plimsoll import environments, workloads
+from plimsoll import runtimes, workloads
 from plimsoll.analysis import blocks
 from plimsoll.host import cgroup, machine_lock
 from plimsoll.workloads import loop
@@ -51,7 +51,7 @@ def arms(program: list[str], folder: Path) -> dict[str, Arm]:
     The ways add an init process, a label, a folder of the host, the network of runs, a run's own cgroup, or the loop
     around the program. The loop's log goes into the container. The last way adds all.
     """
-    docker = environments.find("docker")
+    docker = runtimes.find("docker")
     docker.network.set_up()
     added = {
         "init": ["--init"],
@@ -98,7 +98,7 @@ def main(rounds: int = ROUNDS) -> None:
             try:
                 _show(number, [*ways, OURS], [_round(runner, cell, number, ways, random) for _ in range(rounds)])
             finally:
-                cgroup.remove(environments.find("docker").group_of("bench").strip("/"))
+                cgroup.remove(runtimes.find("docker").group_of("bench").strip("/"))
 
 
 def _round(runner: Runner, cell: str, number: int, ways: dict[str, Arm], random: np.random.Generator) -> dict[str, float]:

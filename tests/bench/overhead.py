@@ -86,7 +86,7 @@ def start_up() -> None:
     times = []
     for _ in range(20):
         begun = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import plimsoll.measure, plimsoll.environments as r; r.known()"], check=True)
+        subprocess.run([sys.executable, "-c", "import plimsoll.measure, plimsoll.runtimes as r; r.known()"], check=True)
         times.append(time.perf_counter() - begun)
     print(f"  {'of which our start-up':<56} {statistics.median(times):8.3f} {sorted(times)[17]:8.3f}")
 

@@ -6,13 +6,13 @@ from unittest import mock
 
 import pandas as pd
 import yaml
-from plimsoll import designs, environments, measure
+from plimsoll import designs, measure, runtimes
 from plimsoll.config import studies
-from plimsoll.environments.base import Environment
 from plimsoll.host import inventory
 from plimsoll.images import builder
 from plimsoll.measuring import status
 from plimsoll.planning import planner
+from plimsoll.runtimes.base import Runtime
 
 from tests.conftest import PROJECT
 
@@ -40,19 +40,19 @@ class Runner:
         self.plan["limits"].update(limits)
         (self.folder / "plan.json").write_text(json.dumps(self.plan))
 
-    def measured(self, cell: str, environment: Environment | None = None) -> dict | None:
+    def measured(self, cell: str, runtime: Runtime | None = None) -> dict | None:
         """Return the values of one run, or None if it is not valid. `environment` starts it in place of the cell's runtime."""
         self.number += 1
         target = self.folder / f"{self.number}.json"
-        with mock.patch("plimsoll.environments.find", (lambda name: environment) if environment else environments.find):
+        with mock.patch("plimsoll.runtimes.find", (lambda name: runtime) if runtime else runtimes.find):
             found = measure.measure(self.folder / "plan.json", cell, 1, target, self.folder / "image.json")
         self.last = found
         return found.get("values") if found["status"] == status.VALID else None
 
-    def run(self, cell: str, environment: Environment | None = None) -> dict[str, float] | None:
+    def run(self, cell: str, runtime: Runtime | None = None) -> dict[str, float] | None:
         """Return the mean of each metric over one run's observations, or None if it is not valid; `environment` as in
         `measured`."""
-        self.measured(cell, environment)
+        self.measured(cell, runtime)
         return self.values(self.last) if self.last["status"] == status.VALID else None
 
     def values(self, record: dict) -> dict[str, float]:

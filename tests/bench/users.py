@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 from plimsoll.analysis import blocks
-from plimsoll.environments.apptainer import Singularity
 from plimsoll.measuring import status
+from plimsoll.runtimes.apptainer import Singularity
 
 from tests.bench.runs import Runner
 from tests.users.conftest import User

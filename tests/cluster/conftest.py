@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll.environments.base import LABEL
 from plimsoll.host import cgroup, machine_lock
 from plimsoll.measuring import lock
+from plimsoll.runtimes.base import LABEL
 
 from tests.cluster import slurm
 from tests.conftest import commands

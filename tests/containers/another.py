@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from plimsoll.environments.base import output
-from plimsoll.environments.networks import subnets
+from plimsoll.runtimes.base import output
+from plimsoll.runtimes.networks import subnets
 
 NAME, NAMESPACE, NEAR = "another", "plimsoll-test", "plimsoll-test"
 # The link's subnet is the first free one from 10.FIRST.0.0 on.

@@ -16,16 +16,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll import environments, measure
+from plimsoll import measure, runtimes
 from plimsoll.config import studies
 from plimsoll.designs.splitting.factors import SplittingRecord
-from plimsoll.environments.base import LABEL
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, inventory, machine_lock, processes
 from plimsoll.images import builder
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
+from plimsoll.runtimes.base import LABEL
 
 from tests.conftest import PROJECT, built, commands, unlike
 
@@ -67,7 +67,7 @@ def problem(name: str) -> str | None:
     Each runtime is checked once. If it stops working during the tests, no test is skipped for that.
     """
     try:
-        environments.find(name).check()
+        runtimes.find(name).check()
     except Unavailable as reason:
         return str(reason)
     return None
@@ -103,7 +103,7 @@ def planned() -> bytes:
     It is made once, and pickled so that each test has its own copy.
     """
     config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
-    every = {"profile": "ci", "runtimes": dict.fromkeys(environments.known(), "required")}
+    every = {"profile": "ci", "runtimes": dict.fromkeys(runtimes.known(), "required")}
     plan = planner.make(built("liu2020"), studies.profile("ci"), _here(), {**config, **every}, {})
     plan["cells"] = {path: cell for path, cell in plan["cells"].items() if cell["reason"] is None}
     return pickle.dumps(plan)
@@ -235,18 +235,18 @@ def alike(method: str, *attributes: str) -> list:
     """Return one runtime of each kind. Runtimes of a kind have the same method and command, and attributes of the same
     classes."""
     kinds = {}
-    for environment in environments.known().values():
-        classes = [type(getattr(environment, name, None)) for name in attributes]
-        kinds[(getattr(type(environment), method), getattr(environment, "command", None), *classes)] = environment
+    for runtime in runtimes.known().values():
+        classes = [type(getattr(runtime, name, None)) for name in attributes]
+        kinds[(getattr(type(runtime), method), getattr(runtime, "command", None), *classes)] = runtime
     return list(kinds.values())
 
 
 def leftovers() -> list[str]:
     found = []
     # Runtimes of one engine list the same containers.
-    for environment in alike("left"):
+    for runtime in alike("left"):
         with contextlib.suppress(Unavailable):
-            found += environment.left()
+            found += runtime.left()
     root = cgroup.cpu_root(cgroup.mounts())
     if root and (root / LABEL).is_dir():
         found += [str(path) for path in (root / LABEL).iterdir() if path.is_dir()]

@@ -4,17 +4,18 @@ import itertools
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from plimsoll import environments, probing
-from plimsoll.environments import base, isolation
+from plimsoll import probing, runtimes
 from plimsoll.errors import Lasting
 from plimsoll.measuring import lock, record
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
+from plimsoll.runtimes import base, isolation
 from plimsoll.workloads import hpcc
 
 PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup")
@@ -174,7 +175,7 @@ def test_kernels_below_the_processor_stop_the_study_with_a_sentence(workspace, w
 def test_kernels_below_the_processor_are_seen_when_runtimes_are_tried(workspace, image, monkeypatch):
     """The study stops before anything is measured, and the runtime is not blamed."""
     monkeypatch.setenv("PLIMSOLL_BLAS_KERNELS", "Prescott")
-    with lock.machine(environments.known), pytest.raises(Lasting, match="Prescott kernels.*set PLIMSOLL_BLAS_KERNELS="):
+    with lock.machine(runtimes.known), pytest.raises(Lasting, match="Prescott kernels.*set PLIMSOLL_BLAS_KERNELS="):
         probing.trials({workspace.folder: workspace.plan}, image, "bare")
 
 
@@ -193,7 +194,7 @@ def test_every_section_runs_alone_and_is_valid(workspace, working, section):
 @pytest.mark.parametrize("runtime", PRINTED)
 def test_features_are_those_that_the_paper_s_table_5_states(image, working, liu2020, runtime):
     working(runtime)
-    seen = isolation.observe(environments.find(runtime), image)
+    seen = isolation.observe(runtimes.find(runtime), image)
     printed = liu2020["tables"]["table05"]["printed"][runtime]
     isolating = [kind for kind in seen["namespaces"] if kind != "mnt"]
     assert bool(isolating) == (printed["namespaces"] == "yes")
@@ -205,7 +206,7 @@ def test_features_are_those_that_the_paper_s_table_5_states(image, working, liu2
 
 def test_podman_isolates_as_docker_does(image, working):
     working("podman", "docker")
-    podman, docker = (isolation.observe(environments.find(name), image) for name in ("podman", "docker"))
+    podman, docker = (isolation.observe(runtimes.find(name), image) for name in ("podman", "docker"))
     assert podman["separate_namespaces"] == docker["separate_namespaces"]
     assert podman["own_cgroup"] and podman["seccomp"] == docker["seccomp"] and podman["file_system"] == docker["file_system"]
     assert podman["network"].startswith("bridge ") and podman["network"] != docker["network"]
@@ -213,7 +214,7 @@ def test_podman_isolates_as_docker_does(image, working):
 
 def test_docker_on_the_host_s_network_has_all_but_the_network_namespace(image, working):
     working("docker", "docker-host-network")
-    host, own = (isolation.observe(environments.find(name), image) for name in ("docker-host-network", "docker"))
+    host, own = (isolation.observe(runtimes.find(name), image) for name in ("docker-host-network", "docker"))
     assert set(own["separate_namespaces"]) - set(host["separate_namespaces"]) == {"net"}
     assert host["network"] == "host" and host["own_cgroup"]
 
@@ -222,7 +223,7 @@ def test_each_step_to_docker_takes_one_namespace(image, working):
     """The steps lead to default Docker from containers that have an Open MPI daemon each and share all else."""
     steps = ("docker-shared-daemon", "docker-shared-processes", "docker-host-network", "docker")
     working(*steps)
-    separate = [set(isolation.observe(environments.find(name), image)["separate_namespaces"]) for name in steps]
+    separate = [set(isolation.observe(runtimes.find(name), image)["separate_namespaces"]) for name in steps]
     assert [after - before for before, after in itertools.pairwise(separate)] == [{"ipc"}, {"pid"}, {"net"}]
     assert all(before < after for before, after in itertools.pairwise(separate))
 
@@ -239,7 +240,7 @@ def test_without_a_network_namespace_ranks_in_two_containers_still_do_not_share_
 
 def test_docker_that_shares_ipc_shares_processes_and_the_network_and_nothing_else(image, working):
     working("docker", *SHARING)
-    own, *shared = (isolation.observe(environments.find(name), image) for name in ("docker", *SHARING))
+    own, *shared = (isolation.observe(runtimes.find(name), image) for name in ("docker", *SHARING))
     for seen in shared:
         assert set(own["separate_namespaces"]) - set(seen["separate_namespaces"]) == {"ipc", "net", "pid"}
         assert set(seen["separate_namespaces"]) == {"mnt", "uts"} and seen["own_cgroup"] and seen["network"] == "host"
@@ -298,7 +299,7 @@ def test_the_image_of_plain_singularity_is_a_file_and_unpacked_it_is_a_folder(on
     # All else is the same.
     kinds = [{kind: len(set(spaces)) for kind, spaces in spaces_of(one).items()} for one in found]
     assert kinds[0] == kinds[1]
-    file, folder = (isolation.observe(environments.find(name), image) for name in names)
+    file, folder = (isolation.observe(runtimes.find(name), image) for name in names)
     assert file["separate_namespaces"] == folder["separate_namespaces"] and file["own_cgroup"] == folder["own_cgroup"]
 
 
@@ -318,7 +319,7 @@ def test_without_privileges_no_container_is_confined_by_itself(workspace, workin
 
 def test_podman_takes_an_image_that_it_does_not_have_from_docker_with_its_digest(workspace, working, image):
     working("podman")
-    podman = environments.find("podman")
+    podman = runtimes.find("podman")
     base.output([*podman.command, "rmi", "--force", image["id"].removeprefix("sha256:")])
     found = workspace.run("uma/exact/E1/podman/any/default/standard/plain/fft")
     assert found["status"] == "valid", found["reason"]
@@ -332,7 +333,7 @@ def test_podman_s_seccomp_profile_allows_single_copy(once, working):
 
 
 def test_bare_metal_has_no_feature(image):
-    seen = isolation.observe(environments.find("bare"), image)
+    seen = isolation.observe(runtimes.find("bare"), image)
     assert seen["namespaces"] == [] and not seen["own_cgroup"] and seen["network"] == "host"
 
 
@@ -340,14 +341,20 @@ def test_debian_s_hpcc_agrees_with_ours(workspace, working, image, tmp_path):
     """The patch selects sections and changes no result: EP-DGEMM is as fast in Debian's own binary, which runs all sections."""
     working("bare")
     path = "uma/exact/E1/bare/any/default/standard/plain/dgemm"
-    ours = workspace.run(path, parameters={**workspace.plan["cells"][path]["parameters"], "order": 1500})
-    folder = tmp_path / "debian"
-    folder.mkdir()
     cell = workspace.plan["cells"][path]
-    hpcc.Hpcc().prepare(folder, cell["parameters"])
-    job = Job.of_cell("debian", folder, tmp_path, cell, image)
-    nodes = environments.find("bare").start(job.specs)
-    assert run_bounded(job.command(nodes, ["/usr/bin/hpcc"]), job.environment, folder, 120) == 0
-    theirs = hpcc.parse((folder / "hpccoutf.txt").read_text())
-    assert theirs["Success"] == 1 and theirs["HPL_Tflops"] > 0, "Debian's binary runs every section"
-    assert ours["values"]["StarDGEMM_Gflops"] / theirs["StarDGEMM_Gflops"] == pytest.approx(1, abs=0.5)
+    size = {**cell["parameters"], "order": 4000}
+    ratios = []
+    # One pair may be disturbed, so the median of three decides.
+    for number in range(1, 4):
+        ours = workspace.run(path, number, parameters=size)
+        folder = tmp_path / f"debian-{number}"
+        folder.mkdir()
+        hpcc.Hpcc().prepare(folder, size)
+        job = Job.of_cell(folder.name, folder, tmp_path, cell, image)
+        nodes = runtimes.find("bare").start(job.specs)
+        assert run_bounded(job.command(nodes, ["/usr/bin/hpcc"]), job.environment, folder, 120) == 0
+        theirs = hpcc.parse((folder / "hpccoutf.txt").read_text())
+        assert theirs["Success"] == 1 and theirs["HPL_Tflops"] > 0, "Debian's binary runs every section"
+        print("AAA", ours["values"], {k: v for k, v in theirs.items() if "DGEMM" in k})
+        ratios.append(ours["values"]["StarDGEMM_Gflops"] / theirs["StarDGEMM_Gflops"])
+    assert statistics.median(ratios) == pytest.approx(1, abs=0.3), ratios

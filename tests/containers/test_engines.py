@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import docker
-from plimsoll.environments.base import LABEL, Spec
+from plimsoll import runtimes
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
+from plimsoll.runtimes import docker
+from plimsoll.runtimes.base import LABEL, Spec
 
 from tests.conftest import PROJECT
 from tests.containers import engines
@@ -29,7 +29,7 @@ MAPPED = {"userns-remap": engines.MAPPED.partition(":")[0]}
 # Tries runtimes, and prints the results by name.
 TRIES = """
 import json, sys
-from plimsoll.environments import isolation
+from plimsoll.runtimes import isolation
 wishes = dict.fromkeys(sys.argv[2:], "optional")
 trying = isolation.Trying(json.load(open(sys.argv[1])), lambda image: None, lambda name: {}, lambda environment: {})
 print(json.dumps(isolation.try_all(wishes, trying)))
@@ -104,7 +104,7 @@ def test_what_a_killed_run_left_below_a_cgroup_parent_is_removed(host, workspace
         assert len(groups_of(identity)) == len(cgroup.hierarchies())
         # The shim has the identity of its container in its command line.
         host.run("pkill", "-KILL", "--full", f"^[^ ]*containerd-shim.*{identity}")
-        sweeps = "from plimsoll import environments; environments.find('docker').sweep()"
+        sweeps = "from plimsoll import runtimes; runtimes.find('docker').sweep()"
         assert host.python("-c", sweeps).returncode == 0
         assert groups_of(identity) == [] and host.run("docker", "ps", "--all", "--quiet") == ""
 
@@ -119,8 +119,8 @@ def test_a_container_that_is_no_process_of_this_host_is_refused(image, working, 
     working("docker")
     monkeypatch.setattr(cgroup, "mounts", lambda: {"unified": tmp_path})
     with pytest.raises(Unavailable, match="no cgroup of this host is that of its container .*on another machine"):
-        environments.find("docker").start([Spec("apart", f"{LABEL}-apart-c0", image, tmp_path)])
-    assert environments.find("docker").left() == []
+        runtimes.find("docker").start([Spec("apart", f"{LABEL}-apart-c0", image, tmp_path)])
+    assert runtimes.find("docker").left() == []
 
 
 # The script of Debian's package podman-docker.
@@ -147,7 +147,7 @@ def test_podman_that_is_called_docker_is_named(podman_as_docker):
     sentence = "this `docker` is Podman; use the runtime podman"
     for name in ("docker", "docker-host-network", "docker-nested"):
         with pytest.raises(Unavailable) as refused:
-            environments.find(name).check()
+            runtimes.find(name).check()
         assert str(refused.value) == sentence
     # Set-up does not start Docker's engine instead.
     assert not docker.is_ours()
@@ -169,7 +169,7 @@ def test_podman_s_service_behind_docker_s_client_is_named(working, tmp_path_fact
         subprocess.run(["sh", "-c", f"until [ -S {tmp_path}/podman.sock ]; do sleep 0.05; done"], timeout=20, check=True)
         monkeypatch.setenv("DOCKER_HOST", where)
         with pytest.raises(Unavailable, match="this `docker` is Podman; use the runtime podman"):
-            environments.find("docker").check()
+            runtimes.find("docker").check()
     finally:
         service.terminate()
         service.wait()

@@ -13,17 +13,17 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import environments, paths
-from plimsoll.environments import apptainer, engine
-from plimsoll.environments.base import HOST, LABEL, Place, Spec, output
-from plimsoll.environments.docker import Docker
-from plimsoll.environments.networks import cni, subnets
+from plimsoll import paths, runtimes
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk
 from plimsoll.host.processes import named, words
 from plimsoll.measuring import lock, means, record, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
+from plimsoll.runtimes import apptainer, engine
+from plimsoll.runtimes.base import HOST, LABEL, Place, Spec, output
+from plimsoll.runtimes.docker import Docker
+from plimsoll.runtimes.networks import cni, subnets
 
 from tests.conftest import usual
 from tests.containers.conftest import alone, called, container_of_the_run, in_the_run
@@ -295,7 +295,7 @@ def test_a_killed_measurement_leaves_nothing_behind(workspace, working, runtime,
     assert not target.exists()
     # After SIGKILL the next holder of the lock sweeps; after SIGTERM there is nothing left to sweep.
     if with_signal == signal.SIGKILL:
-        with lock.machine(environments.known):
+        with lock.machine(runtimes.known):
             pass
     time.sleep(0.3)
     with alone():
@@ -327,14 +327,14 @@ def test_a_container_that_comes_up_after_its_start_was_given_up_is_removed(works
 @pytest.mark.parametrize("how", ["stop", "sweep", "give up"])
 def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, image, tmp_path, how):
     working("docker")
-    environment = environments.find("docker")
-    (node,) = environment.start([Spec("shim", f"{LABEL}-shim-c0", image, tmp_path)])
+    runtime = runtimes.find("docker")
+    (node,) = runtime.start([Spec("shim", f"{LABEL}-shim-c0", image, tmp_path)])
     (identity,) = output(["docker", "ps", "--quiet", "--no-trunc", "--filter", f"name={node.name}"]).split()
     (shim,) = (number for number in named(["containerd-shim"]) if identity in words(number))
     os.kill(shim, signal.SIGKILL)
     with alone():
-        acts = {"stop": environment.stop, "give up": lambda nodes: environment._give_up([one.spec for one in nodes], HOST)}
-        environment.sweep() if how == "sweep" else acts[how]([node])
+        acts = {"stop": runtime.stop, "give up": lambda nodes: runtime._give_up([one.spec for one in nodes], HOST)}
+        runtime.sweep() if how == "sweep" else acts[how]([node])
     assert [path for root in cgroup.hierarchies() for path in cgroup.named(identity, root)] == []
 
 
@@ -346,9 +346,9 @@ def test_a_shim_that_nobody_ends_is_ended_when_its_container_is_removed(tmp_path
     shutil.copy(shutil.which("bash"), called)
     shim, other = (subprocess.Popen([called, "-c", "sleep 20; :", "-id", one]) for one in (identity, "f" * 64))
     try:
-        environments.find("docker").end_shims([])
+        runtimes.find("docker").end_shims([])
         assert shim.poll() is None
-        environments.find("docker").end_shims([identity])
+        runtimes.find("docker").end_shims([identity])
         assert shim.wait(5) == -signal.SIGKILL and other.poll() is None
     finally:
         for each in (shim, other):
@@ -361,7 +361,7 @@ def test_a_second_measurement_waits_for_the_first(workspace, working, capfd):
     held, released = threading.Event(), threading.Event()
 
     def hold():
-        with lock.machine(environments.known):
+        with lock.machine(runtimes.known):
             held.set()
             released.wait(10)
 
@@ -380,7 +380,7 @@ def test_the_network_is_made_anew_if_it_is_gone_and_overlaps_nothing(workspace, 
     import ipaddress
 
     working("docker")
-    network = environments.find("docker").network.name
+    network = runtimes.find("docker").network.name
     subprocess.run(["docker", "network", "rm", network], capture_output=True)
     before = subnets.routes()
     assert workspace.run("uma/exact/E2/docker/any/default/standard/plain/fft")["status"] == "valid"
@@ -400,20 +400,20 @@ def of_the_network() -> list[str]:
 @pytest.mark.parametrize("killed", [[0], [0, 1]])
 def test_instances_whose_supervisors_were_killed_leave_nothing_of_their_network(working, image, tmp_path, killed):
     working("singularity-instance")
-    environment = environments.find("singularity-instance")
+    runtime = runtimes.find("singularity-instance")
     place = Place("0", "0")
     specs = [Spec("supervised", f"{LABEL}-supervised-c{number}", image, tmp_path, place=place) for number in (0, 1)]
-    with lock.machine(environments.known):
-        environment.stop(environment.start(specs))
-        environment.tried()
+    with lock.machine(runtimes.known):
+        runtime.stop(runtime.start(specs))
+        runtime.tried()
         before = of_the_network()
-        nodes = environment.start(specs)
+        nodes = runtime.start(specs)
         assert len(of_the_network()) > len(before)
         for number in killed:
             supervisor = int(Path(f"/proc/{nodes[number].pid}/stat").read_text().rpartition(")")[2].split()[1])
             assert "instance" in Path(f"/proc/{supervisor}/cmdline").read_text()
             os.kill(supervisor, signal.SIGKILL)
-        environment.stop(nodes)
+        runtime.stop(nodes)
         assert of_the_network() == before
         assert not [group for node in nodes for group in Path("/sys/fs/cgroup").rglob(f"apptainer/{node.pid}")]
 
@@ -496,7 +496,7 @@ def test_a_benchmark_that_fills_the_disk_of_its_container_is_ended_before_that_i
 ):
     working(runtime)
     assert workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/fft")["status"] == "valid"
-    low(storage := environments.find(runtime).storage())
+    low(storage := runtimes.find(runtime).storage())
     free = disk.free_bytes(storage)
     instead(monkeypatch, FILLS.format("/tmp/fills"))
     workspace.plan["limits"]["attempts"] = 1

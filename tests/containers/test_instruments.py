@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.host import capabilities, cgroup
 from plimsoll.instruments import events, mpi_profile
 from plimsoll.measuring.process import run_bounded
@@ -122,8 +122,8 @@ def test_a_load_in_the_run_is_counted_and_one_beside_it_is_not(
     script.write_text(f"{begin}sleep 0.2\ni=0\nwhile [ $i -lt {naps} ]; do sleep 0.001; i=$((i+1)); done\n")
     image = json.loads(workspace.image_path.read_text())
     job = Job.of_cell(f"count{abs(hash((runtime, scheme, level))) % 10**6:x}", folder, temporary, cell, image)
-    environment = environments.find(runtime)
-    nodes = environment.start(job.specs)
+    found = runtimes.find(runtime)
+    nodes = found.start(job.specs)
     beside = subprocess.Popen(["sh", "-c", "while :; do sleep 0.0005; done"])
     try:
         command = events.Events(job, cell).around(job.command(nodes, ["/bin/sh", str(script)]), nodes, None)
@@ -131,7 +131,7 @@ def test_a_load_in_the_run_is_counted_and_one_beside_it_is_not(
     finally:
         beside.kill()
         beside.wait()
-        environment.stop(nodes)
+        found.stop(nodes)
     counted = events.parse((folder / "perf.csv").read_text(), COUNTED)["context_switches"]
     least = naps * cell["ranks"]
     # Each nap is a process that starts, sleeps and ends while its parent waits: a few switches, not hundreds.

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import environments, measure, workloads
+from plimsoll import measure, runtimes, workloads
 from plimsoll.config import studies
 from plimsoll.designs.interference import attempts, placement
 from plimsoll.designs.interference.factors import InterferenceRecord
@@ -120,7 +120,7 @@ def test_podman_keeps_services_with_their_limits_too(workspace, working, image):
     working("podman")
     # Podman has to fetch one of the two images from Docker. By then the other image's container is up, and must not interfere.
     for stage in ("linpack", "stream"):
-        environments.find("podman")._load(image["stages"][stage]["tag"])
+        runtimes.find("podman")._load(image["stages"][stage]["tag"])
     stream = image["stages"]["stream"]["id"].removeprefix("sha256:")
     subprocess.run(["podman", "rmi", "--force", stream], check=True, capture_output=True)
     found = workspace.run("3b/linpack+stream/docker/free", runtime="podman")

@@ -10,17 +10,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import docker_nested
-from plimsoll.environments.base import HOST, LABEL, Spec, output
-from plimsoll.environments.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
-from plimsoll.environments.nested import engine_folders
-from plimsoll.environments.networks import subnets
+from plimsoll import runtimes
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
 from plimsoll.images import builder
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
+from plimsoll.runtimes import docker_nested
+from plimsoll.runtimes.base import HOST, LABEL, Spec, output
+from plimsoll.runtimes.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
+from plimsoll.runtimes.nested import engine_folders
+from plimsoll.runtimes.networks import subnets
 from plimsoll.services.kept import Services
 
 from tests.conftest import PROJECT, unlike
@@ -75,8 +75,8 @@ def unchanged():
 def swept() -> None:
     """Remove leftovers of earlier tests. Podman and iproute are used once, because each then mounts a folder of its own."""
     subprocess.run("ip netns add plimsoll-none && ip netns delete plimsoll-none", shell=True, check=True)
-    for environment in alike("sweep", "network"):
-        environment.sweep()
+    for runtime in alike("sweep", "network"):
+        runtime.sweep()
 
 
 def of_host() -> Counter[str]:
@@ -85,7 +85,7 @@ def of_host() -> Counter[str]:
     Order does not count: the kernel has its own, and a new network comes last. The engine's network for runs stays
     until a sweep removes it. So it is always made here, and its name replaces its number.
     """
-    network = environments.find("docker").network
+    network = runtimes.find("docker").network
     network.set_up(HOST)
     number = output(["docker", "network", "inspect", "--format", "{{slice .Id 0 12}}", network.name]).strip()
     return Counter(f"{kind}: {name}".replace(number, network.name) for kind, names in _of_host().items() for name in names)
@@ -120,7 +120,7 @@ def _is_left(group: Path) -> bool:
 def test_a_network_that_is_made_anew_beside_others_is_no_change():
     """Its bridge then has another number, and another place among the bridges of others."""
     others = [f"plimsoll-test-{number}" for number in range(3)]
-    network = environments.find("docker").network
+    network = runtimes.find("docker").network
     try:
         for number, name in enumerate(others):
             subnet = subnets.free_subnet("a test's network", 227 + number)
@@ -140,7 +140,7 @@ def test_a_network_that_is_made_anew_beside_others_is_no_change():
 @pytest.fixture
 def services(tmp_path, request):
     """Services of a run with nested containers. Everything is taken down at the end."""
-    kept = Services(environments.find("docker-nested"), f"test{time.time_ns() % 10**9}", tmp_path)
+    kept = Services(runtimes.find("docker-nested"), f"test{time.time_ns() % 10**9}", tmp_path)
     yield kept
     kept.take_down()
 
@@ -211,7 +211,7 @@ def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, witho
     assert (kept, capabilities) != (options, ("SYS_ADMIN", "NET_ADMIN"))
     with pytest.raises(Unavailable, match=reason):
         services.start([services.spec("c0", image)])
-    assert services.environment.left() == []
+    assert services.runtime.left() == []
 
 
 @pytest.mark.skipif(not ALLOWING.is_file(), reason=f"there is no {ALLOWING}, which comes with Podman")
@@ -293,19 +293,19 @@ def test_what_is_killed_in_the_middle_leaves_nothing(services, image, victim):
         with pytest.raises(Outage, match="a container ended under its run"):
             services.intact()
     services.take_down()
-    assert services.environment.left() == []
+    assert services.runtime.left() == []
     assert not list(Path("/sys/fs/cgroup").glob(f"*/{LABEL}/{services.run}"))
 
 
 KILLED = """
 import json, sys, time
 from pathlib import Path
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.measuring import lock
 from plimsoll.services.kept import Services
 
-with lock.machine(environments.known), lock.run("testkilled", Path(sys.argv[1])):
-    kept = Services(environments.find("docker-nested"), "testkilled", Path(sys.argv[1]))
+with lock.machine(runtimes.known), lock.run("testkilled", Path(sys.argv[1])):
+    kept = Services(runtimes.find("docker-nested"), "testkilled", Path(sys.argv[1]))
     kept.start([kept.spec("c0", json.loads(sys.argv[2]))])
     print("up", flush=True)
     time.sleep(600)
@@ -319,9 +319,9 @@ def test_the_next_run_removes_what_a_killed_one_left(image, tmp_path):
     assert process.stdout.readline() == "up\n"
     process.kill()
     process.wait()
-    assert environments.find("docker-nested").left() != []
-    with lock.machine(environments.known):
-        assert environments.find("docker-nested").left() == []
+    assert runtimes.find("docker-nested").left() != []
+    with lock.machine(runtimes.known):
+        assert runtimes.find("docker-nested").left() == []
     assert not list(Path("/sys/fs/cgroup").glob(f"*/{LABEL}/testkilled"))
 
 

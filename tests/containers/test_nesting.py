@@ -16,17 +16,17 @@ from plimsoll import measure
 from plimsoll.config import studies
 from plimsoll.designs.nesting import cpu, creation, network
 from plimsoll.designs.nesting.factors import NestingRecord
-from plimsoll.environments import virtual_machine
-from plimsoll.environments.base import LABEL, Node, output
-from plimsoll.environments.docker import Docker
-from plimsoll.environments.guests import kernel, machine, running
-from plimsoll.environments.networks import far_host, second_host
-from plimsoll.environments.networks import of_host as of_host_networks
 from plimsoll.errors import Outage
 from plimsoll.host import cgroup
 from plimsoll.images import builder
 from plimsoll.measuring import lock, means, record
 from plimsoll.planning import planner
+from plimsoll.runtimes import virtual_machine
+from plimsoll.runtimes.base import LABEL, Node, output
+from plimsoll.runtimes.docker import Docker
+from plimsoll.runtimes.guests import kernel, machine, running
+from plimsoll.runtimes.networks import far_host, second_host
+from plimsoll.runtimes.networks import of_host as of_host_networks
 from plimsoll.services import daemon
 from plimsoll.workflow import unavailable_here
 

@@ -14,18 +14,18 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import designs, environments, measure
+from plimsoll import designs, measure, runtimes
 from plimsoll.config import studies
 from plimsoll.designs.overhead import attempts
 from plimsoll.designs.overhead.factors import OverheadRecord
-from plimsoll.environments.base import LABEL, Scratch, Spec, output
-from plimsoll.environments.changed_root import ChangedRoot
-from plimsoll.environments.networks import far_host
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, processes
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
+from plimsoll.runtimes.base import LABEL, Scratch, Spec, output
+from plimsoll.runtimes.changed_root import ChangedRoot
+from plimsoll.runtimes.networks import far_host
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services
 from plimsoll.workflow import unavailable_here
@@ -173,7 +173,7 @@ def kept(tmp_path):
     up = []
 
     def kept(name, image, **more):
-        services = Services(environments.find(name), f"test{time.time_ns() % 10**9}", tmp_path)
+        services = Services(runtimes.find(name), f"test{time.time_ns() % 10**9}", tmp_path)
         up.append(services)
         (node,) = services.start([services.spec("one", image, **more)])
         return node
@@ -194,15 +194,15 @@ def test_a_container_writes_into_its_layers_or_on_a_volume(kept, image):
 
 
 def test_a_virtual_machine_has_a_disk_and_processors_of_its_own(kept, image, tmp_path_factory):
-    environment = next((name for name in ("vm", "vm-emulated") if works(name)), None)
-    if environment is None:
+    runtime = next((name for name in ("vm", "vm-emulated") if works(name)), None)
+    if runtime is None:
         pytest.skip("no virtual machine works here")
     # Not in the node's folder, because that is sent to the guest.
     file = tmp_path_factory.mktemp("disk") / "disk"
     with open(file, "wb") as made:
         os.posix_fallocate(made.fileno(), 0, 64 * 2**20)
     output(["mkfs.ext4", "-q", "-F", str(file)])
-    node = kept(environment, image, scratch=Scratch(file, "/var/tmp"), processors=2)
+    node = kept(runtime, image, scratch=Scratch(file, "/var/tmp"), processors=2)
     assert mounted(node) == "ext2/ext3" and output(node.inside(["nproc"])).strip() == "2"
     output(node.inside(["sh", "-c", "echo this was written in the guest >/var/tmp/x; sync"]))
     assert b"this was written in the guest" in file.read_bytes()
@@ -210,7 +210,7 @@ def test_a_virtual_machine_has_a_disk_and_processors_of_its_own(kept, image, tmp
 
 def works(name) -> bool:
     try:
-        environments.find(name).check()
+        runtimes.find(name).check()
     except Unavailable:
         return False
     return True
@@ -285,31 +285,31 @@ def _paused_while_it_starts(node, group: Path) -> subprocess.Popen:
 def test_a_container_that_is_paused_while_a_program_is_started_in_it_holds_up_nobody(image, working, tmp_path):
     """While the container is paused, the engine waits for the program and does nothing else about the container."""
     working("docker")
-    environment, run = environments.find("docker"), "frozen"
-    (node,) = environment.start([Spec(run, f"{LABEL}-{run}-c0", image, tmp_path, group=environment.group_of(run))])
+    runtime, run = runtimes.find("docker"), "frozen"
+    (node,) = runtime.start([Spec(run, f"{LABEL}-{run}-c0", image, tmp_path, group=runtime.group_of(run))])
     mounted = cgroup.mounts()
     (group,) = (cgroup.moved(one, mounted, mounted["freezer"]) for one in node.groups)
     waiting = None
     try:
         waiting = _paused_while_it_starts(node, group)
         begun = time.monotonic()
-        environment.stop([node])
+        runtime.stop([node])
         assert time.monotonic() - begun < 30
     finally:
         cgroup.thaw(group)
         if waiting:
             waiting.kill()
             waiting.wait()
-        environment.stop([node])
-        cgroup.remove(environment.group_of(run).strip("/"))
+        runtime.stop([node])
+        cgroup.remove(runtime.group_of(run).strip("/"))
 
 
 def test_a_container_of_podman_s_that_is_paused_is_removed(image, working, tmp_path):
     working("podman")
-    environment = environments.find("podman")
-    (node,) = environment.start([Spec("paused", f"{LABEL}-paused-c0", image, tmp_path)])
+    runtime = runtimes.find("podman")
+    (node,) = runtime.start([Spec("paused", f"{LABEL}-paused-c0", image, tmp_path)])
     subprocess.run(["podman", "pause", node.name], capture_output=True, check=True)
-    environment.stop([node])
+    runtime.stop([node])
     assert node.name not in output(["podman", "ps", "--all", "--format", "{{.Names}}"])
 
 

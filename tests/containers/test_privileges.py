@@ -7,16 +7,14 @@ import os
 import shutil
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments.base import LABEL, Spec, output
+from plimsoll import runtimes
 from plimsoll.measuring import lock
+from plimsoll.runtimes.base import LABEL, Spec, output
 
 from tests.privileges import ENVIRONMENTS, LOOKING, compare, told
 
 # Rootless Podman is for users other than root: tests/users runs it.
-NAMES = [
-    name for name in ENVIRONMENTS if name in environments.known() and not name.startswith("vm") and name != "podman-rootless"
-]
+NAMES = [name for name in ENVIRONMENTS if name in runtimes.known() and not name.startswith("vm") and name != "podman-rootless"]
 
 
 @pytest.fixture
@@ -25,15 +23,15 @@ def seen(image, working):
 
     def look(name: str):
         working(name)
-        environment, identity = environments.find(name), f"may{os.getpid()}"
+        runtime, identity = runtimes.find(name), f"may{os.getpid()}"
         folder = lock.temporary_folder(identity)
         try:
             with lock.run(identity, folder):
-                nodes = environment.start([Spec(identity, f"{LABEL}-{identity}-c0", image, folder)])
+                nodes = runtime.start([Spec(identity, f"{LABEL}-{identity}-c0", image, folder)])
                 try:
                     inside = told(output(nodes[0].inside(["sh", "-c", LOOKING])))
                 finally:
-                    environment.stop(nodes)
+                    runtime.stop(nodes)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return inside, told(output(["sh", "-c", LOOKING])), str(folder)
@@ -52,7 +50,7 @@ def test_a_node_may_do_what_the_table_says_and_no_more(seen, name):
 def test_a_run_needs_no_capability_and_no_gain(workspace, working, monkeypatch, runtime):
     """By default an engine gives a container more than that."""
     working(runtime)
-    environment, without = environments.find(runtime), ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
-    monkeypatch.setattr(environment, "options", (*environment.options, *without))
+    found, without = runtimes.find(runtime), ("--cap-drop", "ALL", "--security-opt", "no-new-privileges")
+    monkeypatch.setattr(found, "options", (*found.options, *without))
     found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "valid", found["reason"]

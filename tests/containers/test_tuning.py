@@ -9,15 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import designs, environments, measure
+from plimsoll import designs, measure, runtimes
 from plimsoll.config import studies
 from plimsoll.designs.tuning.factors import TuningRecord
-from plimsoll.environments import docker_elsewhere
-from plimsoll.environments.base import LABEL, output
-from plimsoll.environments.networks import second_host
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
+from plimsoll.runtimes import docker_elsewhere
+from plimsoll.runtimes.base import LABEL, output
+from plimsoll.runtimes.networks import second_host
 from plimsoll.services.hadoop import cluster
 
 from tests.conftest import built, unlike
@@ -190,10 +190,10 @@ def test_a_job_has_a_limit(workspace):
 
 
 def test_a_run_that_is_killed_leaves_nothing_after_the_next_sweep(workspace):
-    environment = {**os.environ, "PYTHONPATH": str(Path(measure.__file__).parents[1])}
-    process = subprocess.Popen(["python", "-c", KILLED, str(workspace.folder)], env=environment, start_new_session=True)
+    runtime = {**os.environ, "PYTHONPATH": str(Path(measure.__file__).parents[1])}
+    process = subprocess.Popen(["python", "-c", KILLED, str(workspace.folder)], env=runtime, start_new_session=True)
     once("worker2", False, lambda name: os.killpg(process.pid, signal.SIGKILL)).join()
     process.wait()
-    with lock.machine(environments.known):
+    with lock.machine(runtimes.known):
         pass
     assert there() <= workspace.before

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import isolation
-from plimsoll.environments.base import output
-from plimsoll.environments.guests import agent, machine
+from plimsoll import runtimes
 from plimsoll.errors import Unavailable
 from plimsoll.images import builder
 from plimsoll.measuring import lock
+from plimsoll.runtimes import isolation
+from plimsoll.runtimes.base import output
+from plimsoll.runtimes.guests import agent, machine
 from plimsoll.services.kept import Services
 
 
@@ -28,17 +28,17 @@ def image() -> dict:
 def environment():
     for name in ("vm", "vm-emulated"):
         try:
-            environments.find(name).check()
-            return environments.find(name)
+            runtimes.find(name).check()
+            return runtimes.find(name)
         except Unavailable as reason:
             why = reason
     pytest.skip(f"no virtual machine works here: {why}")
 
 
 @pytest.fixture
-def guest(environment, image, tmp_path):
+def guest(runtime, image, tmp_path):
     run = f"test{time.time_ns() % 10**9}"
-    kept = Services(environment, run, tmp_path)
+    kept = Services(runtime, run, tmp_path)
     (node,) = kept.start([kept.spec("one", image, command=("sh", "-c", "echo up; exec sleep 1000"))])
     yield node
     kept.take_down()
@@ -91,7 +91,7 @@ def its_clock(guest):
     assert guest.ahead() == pytest.approx(told, abs=0.02)
 
 
-def test_nothing_of_it_is_the_host_s(environment, image):
-    seen = isolation.observe(environment, image)
+def test_nothing_of_it_is_the_host_s(runtime, image):
+    seen = isolation.observe(runtime, image)
     assert seen["namespaces"] == seen["separate_namespaces"] == list(isolation.NAMESPACES)
     assert seen["own_cgroup"] and seen["file_system"] == "overlay"

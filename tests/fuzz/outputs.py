@@ -10,10 +10,10 @@ from plimsoll import workloads
 from plimsoll.designs.nesting import creation, gate, network, privileges
 from plimsoll.designs.splitting import attempts, ranks
 from plimsoll.designs.tuning import judge, readings
-from plimsoll.environments import docker_nested
-from plimsoll.environments.guests import agent
 from plimsoll.errors import Unavailable
 from plimsoll.instruments import events, mpi_profile
+from plimsoll.runtimes import docker_nested
+from plimsoll.runtimes.guests import agent
 from plimsoll.services import iterations, limits
 from plimsoll.services.hadoop import rest, told
 from plimsoll.services.hadoop.prices import Prices

@@ -11,10 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from plimsoll.environments.base import output
-from plimsoll.environments.guests import kernel
 from plimsoll.images import store
 from plimsoll.interchange import Image
+from plimsoll.runtimes.base import output
+from plimsoll.runtimes.guests import kernel
 
 from tests.conftest import PROJECT
 

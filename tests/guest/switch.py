@@ -7,8 +7,8 @@ process that removes the switch.
 import json
 import os
 
-from plimsoll.environments.networks import wired
-from plimsoll.environments.networks.of_host import SWITCH
+from plimsoll.runtimes.networks import wired
+from plimsoll.runtimes.networks.of_host import SWITCH
 
 
 def links() -> set[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
-from plimsoll import designs, environments
+from plimsoll import designs, runtimes
 from plimsoll.analysis import paper_tests
 from plimsoll.designs.splitting.charts import affinity, cells, profile
 from plimsoll.figures import bars, chart, render, style
@@ -292,20 +292,20 @@ def test_a_runtime_nobody_gave_a_colour_is_in_figure_and_legend(name):
 
 
 def test_every_runtime_has_a_look_of_its_own_that_does_not_depend_on_the_others():
-    names = [*environments.known(), "charlie", "alpha"]
+    names = [*runtimes.known(), "charlie", "alpha"]
     looks = style.looks(names)
     assert set(looks) == set(names)
     assert len({(look.colour, look.hatch) for look in looks.values()}) == len(names)
     assert len({look.colour for look in looks.values()}) == len(names)
-    for name in environments.known():
+    for name in runtimes.known():
         assert style.looks([name])[name] == looks[name]
     assert looks["charlie"].label == "charlie" and looks["bare"].label == "Bare metal"
     assert list(looks)[-2:] == ["alpha", "charlie"]
 
 
 def test_an_environment_s_own_colour_comes_first(monkeypatch):
-    monkeypatch.setattr(environments.find("docker"), "colour", "#123456", raising=False)
-    monkeypatch.setattr(environments.find("docker"), "hatch", "", raising=False)
+    monkeypatch.setattr(runtimes.find("docker"), "colour", "#123456", raising=False)
+    monkeypatch.setattr(runtimes.find("docker"), "hatch", "", raising=False)
     assert (style.looks(["docker"])["docker"].colour, style.looks(["docker"])["docker"].hatch) == ("#123456", "")
 
 

@@ -9,10 +9,10 @@ import time
 import types
 
 import pytest
-from plimsoll import clean_up, environments, paths
-from plimsoll.environments import engine
+from plimsoll import clean_up, paths, runtimes
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.host import machine_lock, private
+from plimsoll.runtimes import engine
 
 from tests.conftest import recorded, tried
 
@@ -54,7 +54,7 @@ def test_nothing_is_removed_of_a_study_with_a_damaged_record(study):
     assert attempts(study) == before
 
 
-def test_a_container_that_several_environments_list_is_named_once(monkeypatch, tmp_path):
+def test_a_container_that_several_runtimes_list_is_named_once(monkeypatch, tmp_path):
     swept = []
     monkeypatch.setattr(clean_up.lock, "sweep", swept.extend)
     monkeypatch.setattr(clean_up.lock, "TEMPORARY", tmp_path / "none")
@@ -123,7 +123,7 @@ def test_every_environment_can_be_asked_to_forget(monkeypatch, tmp_path):
     """No runtime's program is installed, and nothing is removed."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLIMSOLL_PREFIX", str(tmp_path))
-    assert {name: each.forget() for name, each in environments.known().items() if each.forget()} == {}
+    assert {name: each.forget() for name, each in runtimes.known().items() if each.forget()} == {}
 
 
 def test_an_engine_forgets_the_project_s_images_and_no_others(monkeypatch):
@@ -133,7 +133,7 @@ def test_an_engine_forgets_the_project_s_images_and_no_others(monkeypatch):
         asked.append(words[1:])
         return "plimsoll/hpcc:1\nlocalhost/plimsoll/base:bookworm\ndebian:bookworm\n<none>:<none>\nx/plimsoll:1\n"
 
-    docker = environments.find("docker")
+    docker = runtimes.find("docker")
     monkeypatch.setattr(engine, "output", answers)
     monkeypatch.setattr(engine.shutil, "which", lambda name: name)
     monkeypatch.setattr(docker, "refuse_hanging", lambda: None)

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from plimsoll.environments.networks import cni
+from plimsoll.runtimes.networks import cni
 
 TRANSLATING = """\
 -P PREROUTING ACCEPT

@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import apptainer
-from plimsoll.environments.base import LABEL, LABELLED, Place
+from plimsoll import runtimes
 from plimsoll.host import cgroup
 from plimsoll.mpi.job import Job
+from plimsoll.runtimes import apptainer
+from plimsoll.runtimes.base import LABEL, LABELLED, Place
 from plimsoll.services.kept import Services
 
 from tests.conftest import DATA, PROJECT
@@ -81,8 +81,8 @@ def forget():
     """Clear all cached answers of engines, from before this test or from it."""
     apptainer.executable.cache_clear()
     apptainer.privileged.cache_clear()
-    for environment in environments.known().values():
-        environment.__dict__.pop("_facts", None)
+    for runtime in runtimes.known().values():
+        runtime.__dict__.pop("_facts", None)
 
 
 def asked(machine: Path) -> list[list[str]]:
@@ -116,13 +116,13 @@ def launched(machine: Path, level: str, case: str, preload: str | None) -> dict:
     }
     job = Job.of_cell("x", machine / "run", machine / "t", cell, image(machine))
     job.preload = preload
-    environment = environments.find(level)
-    nodes = environment.start(job.specs)
+    runtime = runtimes.find(level)
+    nodes = runtime.start(job.specs)
     command = job.command(nodes, ["/opt/plimsoll/bin/hpcc"])
     for agent in (machine / "t").glob("*agent.sh"):
         call = ["sh", str(agent), nodes[-1].name, "orted", "-mca", "a", '"b"']
         subprocess.run(call, check=True, env={**os.environ, **job.environment}, cwd=machine / "run")
-    environment.stop(nodes)
+    runtime.stop(nodes)
     files = {file.name: file.read_text() for file in (machine / "run").iterdir() if file.suffix != ".sh"}
     return shown({"asked": asked(machine), "command": command, "files": files}, machine)
 
@@ -141,7 +141,7 @@ def test_ranks_with_a_library_before_the_others(machine, level):
 def served(machine: Path) -> dict:
     """Return the calls of Docker for services with and without limits and for their end, and the command line of a
     program in one."""
-    services = Services(environments.find("docker"), "x", machine / "run")
+    services = Services(runtimes.find("docker"), "x", machine / "run")
     mounts = ((f"{machine}/supplied", "/opt/plimsoll/supplied/y"),)
     limits = {"place": Place("1", "0"), "memory_bytes": 2**28, "block_io_weight": 500, "mounts": mounts}
     image = {"tag": "plimsoll/netperf:x", "id": "sha256:netperf"}

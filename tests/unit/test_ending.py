@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from plimsoll.designs.nesting import gate
-from plimsoll.environments import base
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk, processes
 from plimsoll.measuring import lock, means, process, strays, watch
+from plimsoll.runtimes import base
 from plimsoll.workloads import loop, printed
 
 from tests import disks

@@ -3,10 +3,10 @@ import shutil
 import subprocess
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import isolation, podman_rootless
-from plimsoll.environments.base import CHANGED, last_words, output
+from plimsoll import runtimes
 from plimsoll.errors import Outage, PlimsollError, Unavailable
+from plimsoll.runtimes import isolation, podman_rootless
+from plimsoll.runtimes.base import CHANGED, last_words, output
 
 HOST = {"mnt": "m0", "net": "n0", "pid": "p0", "cpu_cgroup": "/", "root": "ext4", "links": "2"}
 
@@ -106,7 +106,7 @@ def test_all_required_runtimes_that_do_not_work_are_asked_about_at_once(monkeypa
         def check(self):
             raise Unavailable(reasons[self.name])
 
-    monkeypatch.setattr(isolation.environments, "find", Fails)
+    monkeypatch.setattr(isolation.runtimes, "find", Fails)
     monkeypatch.setattr(isolation.lock, "machine", lambda known: contextlib.nullcontext())
     wishes = {**dict.fromkeys(reasons, "required"), "podman": "optional", "singularity-user": "off"}
     with pytest.raises(PlimsollError) as asked:
@@ -130,7 +130,7 @@ def test_a_required_runtime_of_which_one_kind_of_runs_does_not_work_is_asked_abo
         def check(self):
             return "1.0"
 
-    monkeypatch.setattr(isolation.environments, "find", Works)
+    monkeypatch.setattr(isolation.runtimes, "find", Works)
     monkeypatch.setattr(isolation.lock, "machine", lambda known: contextlib.nullcontext())
     kinds = {"one node": None, "several nodes": "mpirun ended with 1: no route"}
     trying = TRYING._replace(trials=lambda name: kinds)
@@ -142,7 +142,7 @@ def test_a_required_runtime_of_which_one_kind_of_runs_does_not_work_is_asked_abo
 
 def test_an_engine_that_is_on_its_way_back_is_waited_for(monkeypatch):
     answers, swept = iter([Unavailable("no containerd"), {"namespaces": []}]), []
-    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: swept.append(environments))
+    monkeypatch.setattr(isolation.lock, "sweep", lambda runtimes, aloud: swept.append(runtimes))
 
     observing(monkeypatch, answers)
     engine = Engine()
@@ -160,7 +160,7 @@ def test_an_image_that_has_changed_is_made_again_before_it_is_tried_again(monkey
 
     observing(monkeypatch, answers)
     monkeypatch.setattr(isolation, "PATIENCE", 0.0)
-    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
+    monkeypatch.setattr(isolation.lock, "sweep", lambda runtimes, aloud: None)
     engine = Engine(f"its sif {CHANGED}")
     assert isolation._observed(engine, image, made.append) == {"namespaces": []} and made == [image]
     assert "the image plimsoll/hpcc:0 has changed" in capsys.readouterr().err
@@ -174,7 +174,7 @@ def test_an_image_that_an_engine_has_lost_is_given_to_it_again_as_soon_as_it_ans
     answers, made = iter([Unavailable("no such image")] * 2 + [{"namespaces": []}]), []
 
     observing(monkeypatch, answers)
-    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
+    monkeypatch.setattr(isolation.lock, "sweep", lambda runtimes, aloud: None)
     image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
     engine = Engine(lost=[None, "Docker does not have it as it was built"])
     assert isolation._observed(engine, image, made.append) == {"namespaces": []} and made == [image]
@@ -196,7 +196,7 @@ def test_an_image_that_cannot_be_made_again_is_the_reason_of_its_runtime_alone(m
         raise problem
 
     monkeypatch.setattr(isolation, "observe", fails)
-    monkeypatch.setattr(isolation.lock, "sweep", lambda environments, aloud: None)
+    monkeypatch.setattr(isolation.lock, "sweep", lambda runtimes, aloud: None)
     image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0"}
     with pytest.raises(Unavailable) as told:
         isolation._observed(Engine(f"its sif {CHANGED}"), image, refused)
@@ -206,7 +206,7 @@ def test_an_image_that_cannot_be_made_again_is_the_reason_of_its_runtime_alone(m
 def test_an_image_without_a_form_has_no_problem_with_it(tmp_path):
     image = {"tag": "plimsoll/hpcc:0", "id": "sha256:0", "files": {}}
     for name in ("singularity", "vm", "docker"):
-        assert environments.find(name).image_problem(image) is None
+        assert runtimes.find(name).image_problem(image) is None
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_probe_lines():
 
 @pytest.mark.parametrize(("name", "told"), [("slirp4netns", "slirp4netns"), ("pasta.avx2", "pasta")])
 def test_what_leads_out_of_a_user_s_network_is_a_program_that_serves_this_network(tmp_path, monkeypatch, name, told):
-    level = environments.find("podman-rootless")
+    level = runtimes.find("podman-rootless")
     monkeypatch.setattr(level, "_in_network", lambda *words: output(list(words)), raising=False)
     with contextlib.ExitStack() as stack:
         # Only one of these processes has this network as its argument. The others have similar names or another argument.
@@ -246,7 +246,7 @@ def test_what_leads_out_of_a_user_s_network_is_a_program_that_serves_this_networ
 
 
 def test_without_root_podman_s_containers_need_a_bridge_and_networks_of_their_own():
-    level = environments.find("podman-rootless")
+    level = runtimes.find("podman-rootless")
     inside = [{**HOST, "net": f"n{i}", "links": "4"} for i in (1, 2)]
     level.refuse(isolation.compare(inside, HOST, {4: "podman1"}))
     shared = [{**HOST, "net": "n1", "links": "4"}] * 2

@@ -149,7 +149,7 @@ def test_what_was_tried_holds_for_a_place_and_of_what_fails_for_a_system(tmp_pat
     file = tries.file_of("hpcc", results / "images")
 
     def write(**changes) -> None:
-        look = {**tries.look(tries.environments.find("bare"), results), **changes}
+        look = {**tries.look(tries.runtimes.find("bare"), results), **changes}
         file.write_text(json.dumps({"bare": {"works": works, "reason": "no", "look": look}}))
 
     another = {"boot": "another", "settings": {}, "programs": {}}

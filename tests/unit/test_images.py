@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 import pytest
-from plimsoll import environments, paths
+from plimsoll import paths, runtimes
 from plimsoll.config import configuration
-from plimsoll.environments import apptainer, base
 from plimsoll.errors import ImageGone, PlimsollError
 from plimsoll.images import anew, bootstrap, builder, client, comparing, contents, debian, restore, settings
+from plimsoll.runtimes import apptainer, base
 
 from tests.conftest import PROJECT
 
@@ -150,19 +150,19 @@ def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again
     monkeypatch.setattr(restore.forms, "unpack", lambda *given: remade.append(given))
     monkeypatch.setattr(apptainer, "output", lambda *words: "1.0")
     monkeypatch.setattr(apptainer, "executable", lambda: "apptainer")
-    environment = environments.find("singularity")
-    monkeypatch.setattr(type(environment), "unpacked", False)
-    environment.examine(made)
+    runtime = runtimes.find("singularity")
+    monkeypatch.setattr(type(runtime), "unpacked", False)
+    runtime.examine(made)
     restore.restore(made)
     assert remade == []
     # The content has the same length.
     (tmp_path / name).write_text((tmp_path / name).read_text()[:-1] + "x")
     with pytest.raises(ImageGone, match=rf"^the image plimsoll/hpcc:1 has changed \({told} is not as it was made\): delete "):
-        environment.examine(made)
+        runtime.examine(made)
     restore.restore(made)
     (tmp_path / name).unlink()
     with pytest.raises(ImageGone, match=rf"^the image plimsoll/hpcc:1 was removed \({told} is not there\): delete "):
-        environment.examine(made)
+        runtime.examine(made)
     restore.restore(made)
     assert len(remade) == 2
 

@@ -17,7 +17,7 @@ LAYERS = (
     ("design",),
     ("config", "host"),
     ("workloads", "measuring"),
-    ("environments",),
+    ("runtimes",),
     ("images", "mpi", "services", "cluster"),
     ("instruments",),
     ("planning",),

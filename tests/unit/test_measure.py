@@ -221,7 +221,7 @@ def test_the_measuring_path_imports_no_heavy_library(design):
     take a minute, may import `hashlib`, for HTTP."""
     heavy = ("pandas", "scipy", "numpy", "yaml", "argparse", "dataclasses", *(("hashlib",) if design != "tuning" else ()))
     script = (
-        "import sys, plimsoll.measure; from plimsoll import designs, environments; environments.known(); "
+        "import sys, plimsoll.measure; from plimsoll import designs, runtimes; runtimes.known(); "
         f"designs.find('{design}').attempts; print([m for m in {heavy} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -251,7 +251,7 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
     made = recorded(fingerprint="new")
 
     @contextlib.contextmanager
-    def waits(environments):
+    def waits(runtimes):
         record.write(target, made)
         yield
 

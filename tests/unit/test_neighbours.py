@@ -3,15 +3,15 @@
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.analysis import collect, neighbours
 from plimsoll.claims import book, evaluate
 from plimsoll.claims.measured import Measured
 from plimsoll.config import studies
-from plimsoll.environments import base
 from plimsoll.measuring import record
 from plimsoll.pages import wording
 from plimsoll.planning import planner
+from plimsoll.runtimes import base
 from plimsoll.services import kept
 
 from tests.unit.test_collect import CELLS, found
@@ -61,7 +61,7 @@ def test_a_verdict_says_in_how_many_cells_neighbours_were_not_seen(folder, liu20
 
 
 def test_services_know_whether_anybody_counts_their_containers(tmp_path, monkeypatch):
-    environment = environments.find("podman-rootless")
+    runtime = runtimes.find("podman-rootless")
     monkeypatch.setattr(kept.cgroup, "mounts", dict)
 
     def start(specs):
@@ -69,8 +69,8 @@ def test_services_know_whether_anybody_counts_their_containers(tmp_path, monkeyp
         nodes[-1].uncounted = nodes[-1].name.endswith("uncounted")
         return nodes
 
-    monkeypatch.setattr(environment, "start", start, raising=False)
-    services = kept.Services(environment, "x", tmp_path)
+    monkeypatch.setattr(runtime, "start", start, raising=False)
+    services = kept.Services(runtime, "x", tmp_path)
     services.start([services.spec("c0", {})])
     assert services.counted and kept.all_counted(services, None)
     services.start([services.spec("c1", {}), services.spec("uncounted", {})])

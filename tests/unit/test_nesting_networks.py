@@ -13,13 +13,13 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.nesting import ends, network, placed, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
-from plimsoll.environments import docker_open_vswitch
-from plimsoll.environments.base import HOST, Node, output
-from plimsoll.environments.networks import engine_bridge, far_host, firewall, host_bridge, of_host, second_host, subnets, wired
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.measuring import bound
 from plimsoll.planning import configured, planner
+from plimsoll.runtimes import docker_open_vswitch
+from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.networks import engine_bridge, far_host, firewall, host_bridge, of_host, second_host, subnets, wired
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of

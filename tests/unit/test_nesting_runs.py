@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from plimsoll.designs.nesting import attempts, cpu, creation, gate, privileges
-from plimsoll.environments import docker_nested
-from plimsoll.environments.docker import Docker
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, disk
 from plimsoll.measuring import watch
+from plimsoll.runtimes import docker_nested
+from plimsoll.runtimes.docker import Docker
 from plimsoll.workloads import find, sysbench
 from plimsoll.workloads.base import InvalidOutput
 

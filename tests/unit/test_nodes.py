@@ -9,15 +9,15 @@ from typing import ClassVar
 
 import pytest
 import yaml
-from plimsoll import environments
-from plimsoll.environments import apptainer, apptainer_user, base, confined, docker_nested, namespaces
-from plimsoll.environments.base import HOST, Place, Spec
-from plimsoll.environments.engine import EngineNode
-from plimsoll.environments.networks import base as networks
+from plimsoll import runtimes
 from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring import lock
 from plimsoll.mpi.job import Job
+from plimsoll.runtimes import apptainer, apptainer_user, base, confined, docker_nested, namespaces
+from plimsoll.runtimes.base import HOST, Place, Spec
+from plimsoll.runtimes.engine import EngineNode
+from plimsoll.runtimes.networks import base as networks
 
 from tests.conftest import PROJECT
 
@@ -100,7 +100,7 @@ def test_without_cpusets_what_takes_one_is_refused(tmp_path, no_cpusets):
 
 
 def test_an_environment_starts_and_stops_nodes_on_a_node(engines, tmp_path):
-    docker = environments.find("docker")
+    docker = runtimes.find("docker")
     parent = EngineNode(Spec("x", "parent", IMAGE, tmp_path), HOST, [], ("docker",))
     nodes = docker.start([Spec("x", "child", IMAGE, tmp_path)], on=parent)
     docker.stop(nodes)
@@ -130,15 +130,15 @@ def test_mpi_starts_its_daemons_in_nodes_that_are_in_nodes(tmp_path):
 
 
 def test_on_the_host_s_network_ranks_are_told_one_interface(engines, tmp_path):
-    nodes = environments.find("docker-host-network").start([Spec("x", "c0", IMAGE, tmp_path)])
+    nodes = runtimes.find("docker-host-network").start([Spec("x", "c0", IMAGE, tmp_path)])
     assert nodes[0].interface in os.listdir("/sys/class/net")
-    assert environments.find("docker").start([Spec("x", "c0", IMAGE, tmp_path)])[0].interface is None
+    assert runtimes.find("docker").start([Spec("x", "c0", IMAGE, tmp_path)])[0].interface is None
     runs = [line for line in engines() if " run " in line]
     assert "--network host" in runs[0] and "--network plimsoll" in runs[1]
 
 
 def test_a_node_may_ask_for_another_network_than_its_environment_s(engines, tmp_path):
-    environments.find("docker").start([Spec("x", "c0", IMAGE, tmp_path, network=networks.HostNetwork())])
+    runtimes.find("docker").start([Spec("x", "c0", IMAGE, tmp_path, network=networks.HostNetwork())])
     (line,) = (line for line in engines() if " run " in line)
     assert "--network host" in line
 
@@ -146,21 +146,21 @@ def test_a_node_may_ask_for_another_network_than_its_environment_s(engines, tmp_
 def test_containers_that_do_not_start_are_removed(engines, tmp_path):
     (tmp_path / "broken").touch()
     with pytest.raises(Unavailable, match="no such image"):
-        environments.find("docker").start([Spec("x", "c0", IMAGE, tmp_path), Spec("x", "c1", IMAGE, tmp_path)])
+        runtimes.find("docker").start([Spec("x", "c0", IMAGE, tmp_path), Spec("x", "c1", IMAGE, tmp_path)])
     assert engines()[-1] == "docker rm --force --volumes c0 c1"
 
 
 def test_podman_asks_docker_for_an_image_that_it_does_not_have(engines, tmp_path):
     (tmp_path / "broken").touch()
     with pytest.raises(Unavailable):
-        environments.find("podman").start([Spec("x", "c0", IMAGE, tmp_path)])
+        runtimes.find("podman").start([Spec("x", "c0", IMAGE, tmp_path)])
     asked = engines()
     assert "docker save plimsoll/hpcc:x" in asked and "podman --runtime runc load --quiet" in asked
     assert asked.index("docker save plimsoll/hpcc:x") > next(i for i, line in enumerate(asked) if " run " in line)
 
 
 def test_subnets_of_two_engines_are_not_the_same():
-    docker, podman = (environments.find(name).network for name in ("docker", "podman"))
+    docker, podman = (runtimes.find(name).network for name in ("docker", "podman"))
     assert docker.first + 50 <= podman.first
 
 
@@ -192,7 +192,7 @@ def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
 
 
 def test_cgroups_are_swept_after_all_containers():
-    order = sorted(environments.known().values(), key=lambda each: not each.containers)
+    order = sorted(runtimes.known().values(), key=lambda each: not each.containers)
     assert [each.name for each in order][-1:] == ["bare"]
 
 
@@ -252,32 +252,32 @@ def test_set_up_is_told_the_packages_of_what_is_switched_on(tmp_path):
     # A runtime that is off needs no packages.
     off = dict.fromkeys(("docker", "docker-ptrace"), "off")
     assert told(**off) == usual[2:]
-    podman = ["podman", "required", "-", *environments.find("podman").packages]
+    podman = ["podman", "required", "-", *runtimes.find("podman").packages]
     assert podman in told(podman="required")
     # A study may request runtimes that are off in the configuration.
     switch = ["docker-open-vswitch", "optional", "docker.sh", "openvswitch-switch", "ethtool"]
-    machines = [[name, "optional", "guest.sh", *environments.find(name).packages] for name in ("vm", "vm-emulated")]
+    machines = [[name, "optional", "guest.sh", *runtimes.find(name).packages] for name in ("vm", "vm-emulated")]
     asked = [one for one in told(studies="amaral2015") if one not in usual]
     assert asked == [["docker-nested", "optional", "docker.sh"], switch, *machines]
     assert ["singularity-user", "optional", "apptainer.sh"] in told(studies="plimsoll2026")
-    assert {name for name, *_ in told("all")} == set(environments.known()) - {"bare"}
+    assert {name for name, *_ in told("all")} == set(runtimes.known()) - {"bare"}
 
 
 def test_every_environment_can_be_named_shown_and_planned(liu2020):
-    known = environments.known()
+    known = runtimes.known()
     # Nested containers and virtual machines cannot run the ranks of an MPI program. Open vSwitch has not been tried for one.
     others = {"docker-nested", "docker-open-vswitch", "vm", "vm-emulated"}
     assert set(liu2020["factors"]["runtime"]) == set(known) - others
-    labels = [environment.label for environment in known.values()]
+    labels = [runtime.label for runtime in known.values()]
     assert len(set(labels)) == len(labels)
-    for name, environment in known.items():
-        assert environment.name == name and isinstance(environment, base.Environment)
-        assert environment.variant_of is None or environment.variant_of in known
-        assert all((PROJECT / "scripts/setup" / step).is_file() for step in environment.steps)
+    for name, runtime in known.items():
+        assert runtime.name == name and isinstance(runtime, base.Runtime)
+        assert runtime.variant_of is None or runtime.variant_of in known
+        assert all((PROJECT / "scripts/setup" / step).is_file() for step in runtime.steps)
 
 
 def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing_else(engines, tmp_path):
-    nodes = environments.find("docker-shared").start([Spec("x", "c0", IMAGE, tmp_path, temporary=tmp_path / "short")])
+    nodes = runtimes.find("docker-shared").start([Spec("x", "c0", IMAGE, tmp_path, temporary=tmp_path / "short")])
     (line,) = (line for line in engines() if " run " in line)
     assert f"--volume {tmp_path}/short:{tmp_path}/short" in line and "--ipc host --pid host" in line
     command = nodes[0].enter(["/bin/rank", "two words"], without=["OPAL_PREFIX"])
@@ -296,13 +296,13 @@ def test_only_without_privileges_the_launcher_of_plain_singularity_is_in_one_use
     monkeypatch.setattr(apptainer, "privileged", lambda: privileged)
     monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
     job = job_of_two(tmp_path)
-    command = job.command(environments.find("singularity").start(job.specs), ["/bin/true"])
+    command = job.command(runtimes.find("singularity").start(job.specs), ["/bin/true"])
     assert (command[:3] == ["unshare", "--user", "--map-root-user"]) is not privileged
     assert command.count("unshare") == (0 if privileged else 1)
     words = " ".join(command)
     # Ranks copy memory as root's ranks do. They use the unpacked image, which no kernel refuses to mount for a user.
     assert "single_copy" not in words and job.image["sif"] not in words and job.image["rootfs"] in words
-    asked = environments.find("singularity-instance-host-network")._command(job.specs[0], [])
+    asked = runtimes.find("singularity-instance-host-network")._command(job.specs[0], [])
     assert job.image["rootfs"] in asked and not {"--net", "--network"} & set(asked)
     assert any(word.endswith(",target=/.singularity.d/actions/start") for word in asked)
 
@@ -352,9 +352,9 @@ def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypa
         monkeypatch.setattr(module, "output", refused)
     for name in ("singularity", "singularity-instance-host-network", "singularity-user"):
         with pytest.raises(Unavailable, match="this kernel or its settings allow no user namespace"):
-            environments.find(name).check()
+            runtimes.find(name).check()
     monkeypatch.setattr(apptainer, "privileged", lambda: True)
-    assert environments.find("singularity").check() == "apptainer version 1.4.5"
+    assert runtimes.find("singularity").check() == "apptainer version 1.4.5"
 
 
 def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from plimsoll import __main__ as stages
-from plimsoll import designs, environments
+from plimsoll import designs, runtimes
 from plimsoll.analysis import cell_paths, collect, levels
 from plimsoll.claims import answer, book, deciding, findings, sessions
 from plimsoll.claims.measured import Measured
@@ -237,7 +237,7 @@ def test_pages_say_where_neighbours_were_not_seen(made, small_host, config, tmp_
     sources.verdicts.write_text(json.dumps(results))
     apart = "could not be told apart from the runs, so that none was"
     page = report.render(studies.load(name, designs.known()), sources)
-    label = environments.find(runs["runtime"].iloc[0]).label
+    label = runtimes.find(runs["runtime"].iloc[0]).label
     assert f"In runs of {label} what neighbours used {apart} repeated for it." in page
     told = f"In 3 of the cells that it is about, what neighbours used {apart} left out for it."
     settled = [one for one in results if one["comparisons"] and not one["same_as"]]

@@ -14,7 +14,7 @@ import pytest
 from bs4 import BeautifulSoup
 from IPython.core.interactiveshell import InteractiveShell
 from plimsoll import __main__ as stages
-from plimsoll import environments, paths
+from plimsoll import paths, runtimes
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.figures import chart, notebook, render, sources, style
@@ -32,7 +32,7 @@ NOT_MADE = (".pdf", ".ipynb", ".observations.csv", "raw/", "runs/")
 # One in this many cells was measured, in the shape `some cells`.
 SOME = 3
 # Runtimes that are missing for a user who has Apptainer alone.
-NOT_APPTAINER = tuple(name for name in environments.known() if name not in ("bare", "singularity", "singularity-user"))
+NOT_APPTAINER = tuple(name for name in runtimes.known() if name not in ("bare", "singularity", "singularity-user"))
 
 
 def number_of(cell: str) -> int:

@@ -4,17 +4,17 @@ import ast
 from itertools import pairwise
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import docker_nested
-from plimsoll.environments.docker_nested import PARENTS
-from plimsoll.environments.engine import Engine
+from plimsoll import runtimes
+from plimsoll.runtimes import docker_nested
+from plimsoll.runtimes.docker_nested import PARENTS
+from plimsoll.runtimes.engine import Engine
 
 from tests.conftest import PROJECT
 from tests.privileges import ENVIRONMENTS, KNOWN, table
 
 # Options by which an engine gives a container more than by default.
 SHARED_WITH_HOST = [(option, "host") for option in ("--ipc", "--pid", "--uts", "--userns", "--cgroupns")]
-ENGINES = [name for name, one in environments.known().items() if isinstance(one, Engine) and not one.nested]
+ENGINES = [name for name, one in runtimes.known().items() if isinstance(one, Engine) and not one.nested]
 
 
 def test_the_page_has_the_table():
@@ -23,18 +23,18 @@ def test_the_page_has_the_table():
 
 
 def test_every_environment_is_in_it():
-    assert {name.partition(" ")[0] for name in ENVIRONMENTS} == environments.known().keys()
+    assert {name.partition(" ")[0] for name in ENVIRONMENTS} == runtimes.known().keys()
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_is_asked_for_nothing_more(name):
-    environment, said = environments.find(name), ENVIRONMENTS[name]
-    assert [f"CAP_{one}" for one in environment.capabilities] == said["capabilities"].get("added", [])
+    runtime, said = runtimes.find(name), ENVIRONMENTS[name]
+    assert [f"CAP_{one}" for one in runtime.capabilities] == said["capabilities"].get("added", [])
     # Podman's options depend on the limits of this machine, so they are not evaluated.
-    options = type(environment).__dict__.get("options", ()) if name.startswith("podman") else environment.options
+    options = type(runtime).__dict__.get("options", ()) if name.startswith("podman") else runtime.options
     words = list(options) if isinstance(options, tuple) else []
     shared = {option.lstrip("-").removesuffix("ns") for option, value in pairwise(words) if (option, value) in SHARED_WITH_HOST}
-    if environment.network.name == "host":
+    if runtime.network.name == "host":
         shared.add("net")
     assert shared == set(said["shares"]) - ({"user"} if name.startswith("podman") else set())
     assert not {"--security-opt", "--volume", "--device", "--mount"} & set(words)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
 from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
@@ -246,9 +246,9 @@ def test_minutes_that_are_too_few_are_refused_before_anything_is_measured(timed)
 
 
 def test_every_level_is_a_runtime_with_a_label_of_its_own():
-    labels = [environments.find(name).label for name in ladder.everything()]
+    labels = [runtimes.find(name).label for name in ladder.everything()]
     assert len(set(labels)) == len(labels)
-    assert not set(environments.known_steps()) & set(environments.known())
+    assert not set(runtimes.known_steps()) & set(runtimes.known())
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_every_level_is_a_runtime_with_a_label_of_its_own():
     ],
 )
 def test_each_step_changes_what_it_says(name, shares, filtered):
-    step = environments.find(name)
+    step = runtimes.find(name)
     words = list(step.options)
     shared = {option[2:] for option, value in pairwise(words) if value == "host" and option != "--userns"}
     assert shared | ({"net"} if step.network.name == "host" else set()) == shares

@@ -70,7 +70,7 @@ def root(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path / "lock",))
     # This user has swept since the machine started. What other tests run must not be swept by these.
     machine_lock.note_sweep(whole=True)
-    monkeypatch.setattr(lock, "sweep", lambda environments, aloud: pytest.fail("swept"))
+    monkeypatch.setattr(lock, "sweep", lambda runtimes, aloud: pytest.fail("swept"))
     monkeypatch.setattr(quieted, "SWAPS", tmp_path / "proc/swaps")
     monkeypatch.setattr(quieting.psutil, "virtual_memory", lambda: Memory(8, 10))
     monkeypatch.setattr(quieting.psutil, "swap_memory", lambda: Swap(1))

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from plimsoll import designs
 from plimsoll.config import configuration, studies
-from plimsoll.environments.guests import agent
 from plimsoll.errors import PlimsollError, plain, shown
 from plimsoll.images import store
 from plimsoll.planning import planner
+from plimsoll.runtimes.guests import agent
 
 from tests.conftest import PROJECT, built, host_of
 

@@ -4,7 +4,7 @@ import mmap
 import os
 
 import pytest
-from plimsoll.environments import segments
+from plimsoll.runtimes import segments
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import subprocess
 import time
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import docker as of_docker
+from plimsoll import runtimes
 from plimsoll.errors import Outage, Unavailable
+from plimsoll.runtimes import docker as of_docker
 
 from tests.project import PROJECT
 
@@ -84,7 +84,7 @@ def test_a_docker_engine_without_root_is_refused_in_one_sentence(tmp_path, monke
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     done = subprocess.run(["bash", PROJECT / "scripts/setup/docker.sh"], capture_output=True, text=True)
-    docker = environments.find("docker")
+    docker = runtimes.find("docker")
     assert docker.check_building() == "Docker 27.0"
     if refused:
         assert done.returncode == 1 and done.stderr.startswith("setup: Docker runs here without root, which is not measured: ")
@@ -105,7 +105,7 @@ def test_an_engine_without_what_starts_containers_does_not_answer(tmp_path, monk
     (tmp_path / "docker").write_text(HALF)
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    engine = environments.find("docker")
+    engine = runtimes.find("docker")
     with pytest.raises(Outage, match="the Docker engine does not answer .its containerd does not answer.: end it if it hangs"):
         engine.refuse_silent()
     # Without containerd's version, the system would look like another one.
@@ -162,18 +162,18 @@ def made(folder) -> int:
     return (folder / "said").read_text().splitlines().count("venv -q")
 
 
-def test_two_set_ups_at_once_make_one_environment(environment, tmp_path):
-    started = [environment() for _ in range(2)]
+def test_two_set_ups_at_once_make_one_environment(runtime, tmp_path):
+    started = [runtime() for _ in range(2)]
     assert [process.wait(60) for process in started] == [0, 0]
     assert made(tmp_path) == 1 and (tmp_path / ".venv/bin/snakemake").exists()
 
 
-def test_an_environment_that_is_half_installed_is_made_again(environment, tmp_path):
+def test_an_environment_that_is_half_installed_is_made_again(runtime, tmp_path):
     (tmp_path / "killed").touch()
-    assert environment().wait(60) == -signal.SIGKILL and not (tmp_path / ".venv/bin/snakemake").exists()
-    assert environment().wait(60) == 0 and made(tmp_path) == 2
+    assert runtime().wait(60) == -signal.SIGKILL and not (tmp_path / ".venv/bin/snakemake").exists()
+    assert runtime().wait(60) == 0 and made(tmp_path) == 2
     # A complete environment is kept.
-    assert environment().wait(60) == 0 and made(tmp_path) == 2
+    assert runtime().wait(60) == 0 and made(tmp_path) == 2
 
 
 # A replacement for Debian's package manager: it has no package, and waits first while the file `waits` exists.

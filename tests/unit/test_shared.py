@@ -7,10 +7,10 @@ import sys
 
 import pytest
 from plimsoll.designs.splitting import ranks
-from plimsoll.environments.guests import agent
 from plimsoll.errors import Unavailable
 from plimsoll.host import private, shared
 from plimsoll.measuring import process
+from plimsoll.runtimes.guests import agent
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from plimsoll import measure, paths
-from plimsoll.environments import docker, mounts
 from plimsoll.errors import Outage
 from plimsoll.host import variables
 from plimsoll.measuring import lock
+from plimsoll.runtimes import docker, mounts
 
 CONTEXT = {
     "Name": "own",
@@ -116,8 +116,8 @@ def test_a_mount_takes_any_path():
 def test_what_a_run_needs_is_examined_without_the_user_s_variables(tmp_path, monkeypatch):
     monkeypatch.setenv("DOCKER_DEFAULT_PLATFORM", "linux/planted")
     monkeypatch.setattr(measure, "_examine", lambda run: seen.append(dict(os.environ)))
-    monkeypatch.setattr(measure.lock, "sweep", lambda environments: None)
-    monkeypatch.setattr(measure.system, "note", lambda folder, environments: None)
+    monkeypatch.setattr(measure.lock, "sweep", lambda runtimes: None)
+    monkeypatch.setattr(measure.system, "note", lambda folder, runtimes: None)
     monkeypatch.setattr(measure, "_means", lambda run: [])
     seen = []
     measure.repair(measure.Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "look who stopped it"))

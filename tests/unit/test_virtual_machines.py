@@ -9,13 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from plimsoll import environments
-from plimsoll.environments import isolation, virtual_machine
-from plimsoll.environments.base import HOST, Spec
-from plimsoll.environments.guests import agent, kernel, kvm, machine, running
-from plimsoll.environments.networks.base import HostNetwork, Plug
+from plimsoll import runtimes
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.measuring import lock
+from plimsoll.runtimes import isolation, virtual_machine
+from plimsoll.runtimes.base import HOST, Spec
+from plimsoll.runtimes.guests import agent, kernel, kvm, machine, running
+from plimsoll.runtimes.networks.base import HostNetwork, Plug
 
 PLUG = Plug("10.77.0.254/24", "10.77.0.1", (("ip", "link", "set", "DEVICE", "up"), ("echo", "a b", "DEVICE")))
 
@@ -77,7 +77,7 @@ def test_a_guest_is_told_what_it_is(spec):
 
 
 def test_a_guest_without_a_disk_or_on_the_host_s_network_is_refused(spec, monkeypatch):
-    emulated = environments.find("vm-emulated")
+    emulated = runtimes.find("vm-emulated")
     with pytest.raises(Unavailable, match="plimsoll/x:1 has no disk for virtual machines"):
         emulated.foreground(spec._replace(image={"tag": "plimsoll/x:1"}))
     with pytest.raises(Unavailable, match="cannot be on the network host"):
@@ -222,7 +222,7 @@ def test_a_guest_that_never_boots_is_told_in_time(spec, monkeypatch, process, co
 
 
 def test_a_guest_that_ended_under_its_run_is_an_outage(spec):
-    emulated = environments.find("vm-emulated")
+    emulated = runtimes.find("vm-emulated")
     emulated.intact([running.Guest(spec, HOST, Hangs())])
     with pytest.raises(Outage, match="plimsoll-r-c0 ended under its run"):
         emulated.intact([running.Guest(spec, HOST, Ended())])
@@ -286,9 +286,9 @@ def test_one_of_the_two_is_measured(monkeypatch, problem):
     monkeypatch.setattr(virtual_machine, "needs_root", lambda what: None)
     monkeypatch.setattr(virtual_machine.VirtualMachine, "versions", lambda self: {"QEMU": "7", "guest kernel": "Linux 6"})
     names = {None: ("vm", "vm-emulated"), "broken": ("vm-emulated", "vm")}[problem]
-    assert environments.find(names[0]).check() == "QEMU 7, Linux 6"
+    assert runtimes.find(names[0]).check() == "QEMU 7, Linux 6"
     with pytest.raises(Unavailable, match="KVM here: broken" if problem else "are not emulated"):
-        environments.find(names[1]).check()
+        runtimes.find(names[1]).check()
 
 
 def test_the_numbers_of_another_kernel_are_not_the_host_s(spec):

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from plimsoll import environments, paths
-from plimsoll.environments.base import LABEL, output
+from plimsoll import paths, runtimes
 from plimsoll.host import cgroup, machine_lock
 from plimsoll.images import bootstrap, builder
 from plimsoll.measuring import lock
+from plimsoll.runtimes.base import LABEL, output
 
 from tests import privileges
 from tests.conftest import PROJECT
@@ -267,10 +267,10 @@ def test_a_container_of_a_user_of_podman_may_do_what_the_table_says_and_no_more(
 
 LOOK = """
 import json, shutil, sys
-from plimsoll import environments
-from plimsoll.environments.base import LABEL, Spec, output
+from plimsoll import runtimes
+from plimsoll.runtimes.base import LABEL, Spec, output
 from plimsoll.measuring import lock
-words, podman = ["sh", "-c", sys.argv[1]], environments.find("podman-rootless")
+words, podman = ["sh", "-c", sys.argv[1]], runtimes.find("podman-rootless")
 with open("results/images/hpcc.json") as file:
     image = json.load(file)
 folder = lock.temporary_folder("look")
@@ -305,7 +305,7 @@ def test_what_a_killed_user_of_podman_left_stops_nobody_and_goes_with_the_next_r
     killed.communicate()
     assert user.number in machine_lock.marks() and not (user.project.folder / run).exists()
     # Root measures, and sweeps what it can of all users. It only reports these containers, as only their user can remove them.
-    with lock.machine(environments.known):
+    with lock.machine(runtimes.known):
         pass
     assert not subprocess.run(there, capture_output=True).returncode
     assert user.name in machine_lock.of_others() and user.name in lock.left_by_others()
@@ -314,7 +314,7 @@ def test_what_a_killed_user_of_podman_left_stops_nobody_and_goes_with_the_next_r
     assert user.name not in machine_lock.of_others()
     found = json.loads((user.project.folder / run).read_text())
     assert found["status"] == "valid", found["reason"]
-    done = user.python("-c", "from plimsoll import environments; print(environments.find('podman-rootless').left())")
+    done = user.python("-c", "from plimsoll import runtimes; print(runtimes.find('podman-rootless').left())")
     assert done.returncode == 0 and done.stdout.strip() == "[]", done.stderr
     assert user.number not in machine_lock.marks()
 
@@ -336,7 +336,7 @@ def test_set_up_asks_for_what_builds_images_where_they_are_built(new_user):
 
 def podman_lacks(user) -> str:
     """Return why Podman does not work for a user; "" if it works."""
-    asked = "from plimsoll import environments; environments.find('podman-rootless').check()"
+    asked = "from plimsoll import runtimes; runtimes.find('podman-rootless').check()"
     done = user.python("-c", asked)
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
@@ -373,7 +373,7 @@ def test_one_user_waits_for_another_s_run_and_is_told_when_that_was_killed(with_
     assert "stream" in at_work() and with_docker.number in machine_lock.marks()
     done = without_docker.snakemake(bare, config=config)
     assert re.search(f"{whose} on this machine was killed", done.stderr)
-    with lock.machine(environments.known):
+    with lock.machine(runtimes.known):
         pass
     assert output(DOCKER).split() == [] and with_docker.number not in machine_lock.marks()
 
@@ -393,15 +393,15 @@ def until(holds, process, seconds: float = 120) -> None:
 
 
 SWEEPS_ALL = """
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.measuring import lock
-lock.sweep(environments.known().values())
+lock.sweep(runtimes.known().values())
 """
 
 
 SWEEPS = """
-from plimsoll import environments
-docker = environments.find("docker")
+from plimsoll import runtimes
+docker = runtimes.find("docker")
 docker.sweep()
 print(docker.left())
 """
@@ -410,7 +410,7 @@ print(docker.left())
 def test_a_user_measures_beside_another_s_containers_and_sweeps_none(with_docker):
     """The other container is left by a killed run, on the network that the containers of all users share."""
     labelled = ["--label", f"{LABEL}=4242", "--name", "plimsoll-test-other"]
-    network = environments.find("docker").network
+    network = runtimes.find("docker").network
     network.set_up()
     output(["docker", "run", "--detach", *labelled, "--network", network.name, bootstrap.tag("bootstrap"), "sleep", "300"])
     try:
@@ -422,7 +422,7 @@ def test_a_user_measures_beside_another_s_containers_and_sweeps_none(with_docker
         done = with_docker.python("-c", SWEEPS)
         assert done.returncode == 0 and done.stdout.strip() == "[]", done.stderr
         assert len(output(DOCKER).split()) == 1
-        environments.find("docker").sweep()
+        runtimes.find("docker").sweep()
         assert output(DOCKER).split() == []
     finally:
         subprocess.run(["docker", "rm", "--force", "plimsoll-test-other"], capture_output=True)
@@ -539,9 +539,9 @@ import ctypes, os, sys
 os.environ["HOME"] = sys.argv[1]
 # Only root may read this Python: what is imported is that of the user whom it becomes.
 root, os.geteuid = os.geteuid, lambda: 65534
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.errors import Unavailable
-levels = [environments.find(name) for name in ("singularity", "singularity-instance-host-network", "podman-rootless")]
+levels = [runtimes.find(name) for name in ("singularity", "singularity-instance-host-network", "podman-rootless")]
 made, mapped = os.pipe(), os.pipe()
 if child := os.fork():
     os.read(made[0], 1)

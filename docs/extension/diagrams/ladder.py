@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-from plimsoll import environments
+from plimsoll import runtimes
 
 from diagrams import svg
 
@@ -36,7 +36,7 @@ def _after(steps: dict, name: str) -> Iterator[str]:
 
 
 def _box(name: str, x: float, y: float) -> Iterator[str]:
-    runtime = environments.find(name)
+    runtime = runtimes.find(name)
     yield svg.box(x, y, BOX, HIGH, fill=svg.PALE, line=runtime.colour, thick=2)
     yield svg.text(x + 10, y + 18, runtime.label, bold=True)
 

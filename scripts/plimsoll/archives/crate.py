@@ -18,7 +18,7 @@ from rocrate.model.entity import Entity
 from rocrate.model.file import File
 from rocrate.rocrate import ROCrate
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.archives.layout import ABOUT, GIVEN, MADE, MANIFEST, records_of
 from plimsoll.archives.ran import Cell, Failed, Ran
 from plimsoll.archives.writing import Stated
@@ -249,8 +249,8 @@ def _image(crate: ROCrate, one: OfSession, cell: Cell) -> Entity | None:
     planned = one.plan["cells"].get(cell.path)
     if planned is None or cell.image is None:
         return None
-    environment = environments.known().get(planned["runtime"])
-    bare = environment and not environment.containers and not environment.own_kernels
+    runtime = runtimes.known().get(planned["runtime"])
+    bare = runtime and not runtime.containers and not runtime.own_kernels
     return None if bare else _container_image(crate, cell.image)
 
 

@@ -35,9 +35,9 @@ def shown(begun: str = "") -> list[str]:
 
 def runtimes(begun: str = "") -> list[str]:
     """Return the runtimes whose names begin so."""
-    from plimsoll import environments
+    from plimsoll import runtimes
 
-    return _begun(begun, sorted(environments.known()))
+    return _begun(begun, sorted(runtimes.known()))
 
 
 def figure_of(study: str, typed: str, known: list[str]) -> str:

@@ -13,7 +13,7 @@ def new_system(directory: options.Directory = None) -> None:
     Examples:
       plimsoll new-system
     """
-    from plimsoll import environments
+    from plimsoll import runtimes
     from plimsoll.config import studies
     from plimsoll.measuring import lock
     from plimsoll.planning import new_system
@@ -21,5 +21,5 @@ def new_system(directory: options.Directory = None) -> None:
     place.enter(directory)
     Path(".snakemake").mkdir(exist_ok=True)
     with lock.hold_folder():
-        done = new_system.change(Path("results"), studies.names(studies.STUDIES), environments.known())
+        done = new_system.change(Path("results"), studies.names(studies.STUDIES), runtimes.known())
     print("\n".join(done) or "Nothing to put aside: what was measured here was measured on the system as it is.")

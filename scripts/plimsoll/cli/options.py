@@ -68,16 +68,16 @@ def split(words: Iterable[str] | None) -> list[str]:
     return [name for word in words or () for name in word.replace(",", " ").split()]
 
 
-def _only(runtimes: list[str]) -> list[str]:
+def _only(chosen: list[str]) -> list[str]:
     """Return the setting that measures only these runtimes, and bare metal, to which they are compared."""
-    if not runtimes:
+    if not chosen:
         return []
-    from plimsoll import environments
+    from plimsoll import runtimes
     from plimsoll.config import configuration
 
-    for name in runtimes:
-        environments.find(name)
+    for name in chosen:
+        runtimes.find(name)
     others = configuration.read([])["runtimes"]
-    wishes = {name: "off" for name in others if name not in ("bare", *runtimes)}
-    wishes |= {name: "optional" for name in runtimes if others.get(name, "off") == "off"}
+    wishes = {name: "off" for name in others if name not in ("bare", *chosen)}
+    wishes |= {name: "optional" for name in chosen if others.get(name, "off") == "off"}
     return [f"runtimes={{{', '.join(f'{name}: {wish}' for name, wish in wishes.items())}}}"] if wishes else []

@@ -22,10 +22,10 @@ from typing import BinaryIO
 
 from plimsoll import paths
 from plimsoll.cluster import marker
-from plimsoll.environments.base import last_words
-from plimsoll.environments.networks.second_host import SSH, ours
 from plimsoll.errors import PlimsollError
 from plimsoll.host import threads
+from plimsoll.runtimes.base import last_words
+from plimsoll.runtimes.networks.second_host import SSH, ours
 
 # ssh's own exit status: it did not reach the host, or the connection broke.
 CUT_OFF = 255

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.comparing.sets import SEVERAL, ResultSet
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
@@ -132,7 +132,7 @@ def cells(a: ResultSet, b: ResultSet, observed_a: pd.DataFrame, observed_b: pd.D
 
 def _emulated(observed: pd.DataFrame) -> set[str]:
     """Return the cells in which a program ran on an emulated processor."""
-    slow = {name for name, environment in environments.known().items() if environment.emulated}
+    slow = {name for name, runtime in runtimes.known().items() if runtime.emulated}
     places = [name for name in PLACES if name in observed]
     return set(observed.loc[observed[places].isin(slow).any(axis=1), "cell"])
 

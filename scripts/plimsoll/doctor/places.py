@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from plimsoll import environments, paths
+from plimsoll import paths, runtimes
 from plimsoll.doctor.finding import FINE, STOPS, WARNS, Finding
 from plimsoll.doctor.seen import Seen
 from plimsoll.errors import PlimsollError, first_of
@@ -24,12 +24,12 @@ def findings(seen: Seen) -> Iterator[Finding]:
     yield owners(seen.folder)
 
 
-def places(folder: Path, runtimes: Iterable[str]) -> dict[str, Path]:
+def places(folder: Path, names: Iterable[str]) -> dict[str, Path]:
     """Return the folders that a measurement writes to, by their content. Only the first folder of each disk is listed."""
     named = {"results": folder / "results", "images": paths.image_store(), "temporary files": lock.TEMPORARY}
-    for environment in map(environments.find, runtimes):
+    for runtime in map(runtimes.find, names):
         try:
-            named[f"containers of {environment.label}"] = environment.storage()
+            named[f"containers of {runtime.label}"] = runtime.storage()
         except (NotImplementedError, PlimsollError, OSError):
             continue  # it stores nothing, or does not say where
     there = {what: _existing(path.absolute()) for what, path in named.items()}

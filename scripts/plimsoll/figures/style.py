@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from plimsoll import environments
+from plimsoll import runtimes
 
 # The order of bars and legends. Other runtimes follow, sorted. Colours and hatches are those of the runtimes
 # themselves.
@@ -38,19 +38,19 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
     A runtime's look does not depend on which others are drawn beside it, as long as all of them are installed here.
     """
-    known, wanted = environments.known(), set(names)
+    known, wanted = runtimes.known(), set(names)
     order = [*ORDER, *sorted(set(known) - set(ORDER))]
     plain = [name for name in in_order(order, {*known, *wanted}) if not getattr(known.get(name), "colour", None)]
     by_name = {}
     for name in in_order(order, wanted):
-        environment = known.get(name)
-        colour, hatch = _fallback(plain.index(name)) if name in plain else (environment.colour, environment.hatch or "")
-        by_name[name] = Look(colour, hatch, getattr(environment, "label", name))
+        runtime = known.get(name)
+        colour, hatch = _fallback(plain.index(name)) if name in plain else (runtime.colour, runtime.hatch or "")
+        by_name[name] = Look(colour, hatch, getattr(runtime, "label", name))
     return by_name
 
 
 def _fallback(place: int) -> tuple[str, str]:
-    taken = {environment.colour for environment in environments.known().values()}
+    taken = {runtime.colour for runtime in runtimes.known().values()}
     spare = [colour for colour in FALLBACK if colour not in taken]
     return spare[place % len(spare)], FALLBACK_HATCHES[place // len(spare) % len(FALLBACK_HATCHES)]
 

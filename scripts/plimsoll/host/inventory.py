@@ -25,7 +25,7 @@ def here() -> Topology:
 def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> Host:
     """Return all facts about the host that a reader of results may need.
 
-    `tried` has the results of trying the runtimes (plimsoll.environments.isolation.try_all). Each of the `designs` adds
+    `tried` has the results of trying the runtimes (plimsoll.runtimes.isolation.try_all). Each of the `designs` adds
     facts that matter to it.
     """
     mounted = cgroup.mounts()

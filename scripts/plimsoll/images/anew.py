@@ -7,10 +7,10 @@ cannot be renewed is reported.
 import json
 from pathlib import Path
 
-from plimsoll.environments import docker
 from plimsoll.errors import PlimsollError
 from plimsoll.images import client, forms, store
 from plimsoll.interchange import Image
+from plimsoll.runtimes import docker
 
 ENGINE = "Docker engine"
 FRESH = "started again"

@@ -9,9 +9,9 @@ import re
 import shutil
 
 from plimsoll import paths
-from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, debian
+from plimsoll.runtimes.base import output
 
 SUITE, MEANT = "bookworm", re.compile(r"bootstrap(?:@(?P<moment>[0-9]{8}T[0-9]{6}Z))?")
 # Users can name a mirror of the snapshot archive instead.

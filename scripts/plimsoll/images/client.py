@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from plimsoll import environments
-from plimsoll.environments.base import output
+from plimsoll import runtimes
 from plimsoll.errors import Unavailable
+from plimsoll.runtimes.base import output
 
 # Tried in this order.
 ENGINES = ("docker", "podman-rootless", "podman")
@@ -16,13 +16,13 @@ def command() -> tuple[str, ...]:
     engine works for this user."""
     reasons = []
     for name in ENGINES:
-        environment = environments.find(name)
+        runtime = runtimes.find(name)
         try:
-            environment.wake()
-            environment.check_building()
-            return environment.command
+            runtime.wake()
+            runtime.check_building()
+            return runtime.command
         except Unavailable as reason:
-            reasons.append(f"{environment.label}: {reason}")
+            reasons.append(f"{runtime.label}: {reason}")
     raise Unavailable(f"nothing that builds images works here ({'; '.join(reasons)})")
 
 

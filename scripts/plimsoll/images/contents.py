@@ -7,9 +7,9 @@ from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.config import yaml_files
-from plimsoll.environments.rootfs import libraries
 from plimsoll.errors import PlimsollError
 from plimsoll.images import elf
+from plimsoll.runtimes.rootfs import libraries
 
 # This file is not an input of the build: it does not change the image's identity.
 FILE = "contents.yaml"

@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from plimsoll.environments.base import output
 from plimsoll.errors import Unavailable
 from plimsoll.images import contents
+from plimsoll.runtimes.base import output
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SECURITY = "http://deb.debian.org/debian-security"

@@ -8,11 +8,11 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll.environments.apptainer import executable, installed
-from plimsoll.environments.base import SUMS, name_of, output
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
 from plimsoll.interchange import StageOfImage
+from plimsoll.runtimes.apptainer import executable, installed
+from plimsoll.runtimes.base import SUMS, name_of, output
 
 # File that holds an image without its stages.
 ALONE = "alone.tar"

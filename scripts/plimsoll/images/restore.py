@@ -3,10 +3,10 @@
 A rebuilt image would have another digest, and records of two builds are not compared.
 """
 
-from plimsoll.environments.base import form_problem, unpacked_problem
 from plimsoll.images import forms
 from plimsoll.images.store import alone, folder_of, in_engine, load
 from plimsoll.interchange import Image
+from plimsoll.runtimes.base import form_problem, unpacked_problem
 
 # Forms of an image that are a single file.
 FILES = ("sif", "archive", "disk")

@@ -21,9 +21,9 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from plimsoll import paths
-from plimsoll.environments.base import name_of
 from plimsoll.images import contents, jars, settings
 from plimsoll.images.saved import Saved
+from plimsoll.runtimes.base import name_of
 
 RELEASE, DEBIAN_VERSION = "usr/lib/os-release", "etc/debian_version"
 # Folders in which recipes put files that are not Debian's.

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plimsoll import documents, paths
-from plimsoll.environments.base import gone
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
+from plimsoll.runtimes.base import gone
 
 ARCHIVE, DESCRIPTION, LOCK = "image.tar", "image.json", ".lock"
 

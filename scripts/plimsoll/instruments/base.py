@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import Node
 from plimsoll.interchange import Cell, Topology
 from plimsoll.mpi.job import Job
+from plimsoll.runtimes.base import Node
 
 
 class Instrument:

@@ -6,13 +6,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import LABEL, Node, join
 from plimsoll.errors import Unavailable, shown
 from plimsoll.host import cgroup, topology
 from plimsoll.host.capabilities import COUNTERS
 from plimsoll.instruments.base import Instrument
 from plimsoll.interchange import Cell, Topology
 from plimsoll.mpi.job import Job
+from plimsoll.runtimes.base import LABEL, Node, join
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 

@@ -31,11 +31,11 @@ class Sweepable(Protocol):
 
 
 @contextlib.contextmanager
-def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[None]:
+def machine(runtimes: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[None]:
     """Hold the machine's lock during the context. Wait, with a message, while another workflow holds it.
 
     Sweep first if this user's last measurement was killed, or may have been (machine_lock.due). Root sweeps after all
-    users. `environments` returns the runtimes whose nodes may be left. It is called for a sweep alone. Settings that a
+    users. `runtimes` returns the runtimes whose nodes may be left. It is called for a sweep alone. Settings that a
     killed `plimsoll doctor` left changed are taken back before.
     """
     waited_for: list[str] = []
@@ -47,7 +47,7 @@ def machine(environments: Callable[[], Mapping[str, Sweepable]] = dict) -> Itera
         if machine_lock.due():
             left = machine_lock.to_sweep()
             # Without a marker there is probably nothing to remove. A runtime that does not answer is then not worth a message.
-            sweep(environments().values(), aloud=bool(left))
+            sweep(runtimes().values(), aloud=bool(left))
             machine_lock.swept(left)
         machine_lock.mark()
         # Not in a finally: after an error the marker stays, and the next start sweeps.
@@ -135,7 +135,7 @@ def left_by_others() -> str:
     )
 
 
-def sweep(environments: Iterable[Sweepable], aloud: bool = True) -> None:
+def sweep(runtimes: Iterable[Sweepable], aloud: bool = True) -> None:
     """Remove what killed runs left behind: processes, folders, and what the runtimes know of (containers, instances,
     cgroups).
 
@@ -146,7 +146,7 @@ def sweep(environments: Iterable[Sweepable], aloud: bool = True) -> None:
     cgroup.put_back(cgroup.mounts())
     problems = {}
     # Containers go first: a cgroup can be removed when no container is in it any more.
-    for environment in sorted(environments, key=lambda each: not each.containers):
+    for environment in sorted(runtimes, key=lambda each: not each.containers):
         try:
             environment.sweep()
         except (Unavailable, OSError) as problem:
@@ -156,7 +156,7 @@ def sweep(environments: Iterable[Sweepable], aloud: bool = True) -> None:
     machine_lock.note_sweep(not problems)
 
 
-def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> float:
+def take_down(stop: Callable[[], None], runtimes: Iterable[Sweepable]) -> float:
     """Stop what a run has started, and return how long that took (s).
 
     If `stop` fails, print why, and remove what can be removed.
@@ -166,7 +166,7 @@ def take_down(stop: Callable[[], None], environments: Iterable[Sweepable]) -> fl
         stop()
     except Unavailable as problem:
         print(f"plimsoll: {problem}; the next run removes what is left.", file=sys.stderr, flush=True)
-        sweep(environments)
+        sweep(runtimes)
     return round(time.monotonic() - begun, 4)
 
 

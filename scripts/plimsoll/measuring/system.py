@@ -72,47 +72,47 @@ def identity(folder: Path, environment: Asked) -> str:
     return note(folder, [environment])[environment.name]
 
 
-def note(folder: Path, environments: Iterable[Asked]) -> dict[str, str]:
+def note(folder: Path, runtimes: Iterable[Asked]) -> dict[str, str]:
     """Look at the whole system, write it into a study's folder, and return the identity by runtime.
 
     Raise Another if the study has records of another system, or records that do not say which system. Raise Unavailable
     if a runtime does not answer.
     """
-    environments = list(environments)
-    return _note(folder, environments, now(environments))
+    runtimes = list(runtimes)
+    return _note(folder, runtimes, now(runtimes))
 
 
-def note_answering(folder: Path, environments: Iterable[Asked]) -> None:
+def note_answering(folder: Path, runtimes: Iterable[Asked]) -> None:
     """Do as `note` does, with the runtimes that answer.
 
     An engine that does not answer is started by the first run that needs it.
     """
     parts, there = now([]), []
-    for environment in environments:
+    for environment in runtimes:
         with contextlib.suppress(Unavailable):
             parts[environment.name] = environment.versions()
             there.append(environment)
     _note(folder, there, parts)
 
 
-def _note(folder: Path, environments: list[Asked], parts: dict[str, dict[str, str]]) -> dict[str, str]:
+def _note(folder: Path, runtimes: list[Asked], parts: dict[str, dict[str, str]]) -> dict[str, str]:
     noted = read(folder) or {"parts": {}, "identities": {}, "seen": {"programs": {}}}
     if not noted["parts"] and any((folder / "runs").rglob("*.json")):
         raise Another(folder.name, ["its records do not say on which"])
     if changes := differences(noted["parts"], parts):
         raise Another(folder.name, changes)
     merged = {**noted["parts"], **parts}
-    known = {environment.name: _identity_of(merged, environment.name) for environment in environments}
-    programs = [*noted["seen"]["programs"], *(path for each in environments for path in _paths(each))]
+    known = {environment.name: _identity_of(merged, environment.name) for environment in runtimes}
+    programs = [*noted["seen"]["programs"], *(path for each in runtimes for path in _paths(each))]
     whole = {"identities": {**noted["identities"], **known}, "parts": merged, "seen": _seen(programs)}
     record.write(folder / FILE, whole)
     return whole["identities"]
 
 
-def now(environments: Iterable[Asked]) -> dict[str, dict[str, str]]:
+def now(runtimes: Iterable[Asked]) -> dict[str, dict[str, str]]:
     """Return the present facts about this host, and the versions of each runtime. Raise Unavailable if a runtime does
     not answer."""
-    return {HOST: of_host.facts(), **{environment.name: environment.versions() for environment in environments}}
+    return {HOST: of_host.facts(), **{environment.name: environment.versions() for environment in runtimes}}
 
 
 def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:

@@ -5,10 +5,10 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import LABEL, Node, Place, Spec
 from plimsoll.host import shared
 from plimsoll.interchange import CellOfRanks, Image
 from plimsoll.mpi import launch
+from plimsoll.runtimes.base import LABEL, Node, Place, Spec
 
 ROOT = Path("/")
 AGENT = """\

@@ -10,8 +10,8 @@ MPI and PMIx where their files are. They are for the launcher only (`RELOCATION`
 
 from pathlib import Path
 
-from plimsoll.environments.rootfs import libraries, loaded
 from plimsoll.host import cpulist, shared
+from plimsoll.runtimes.rootfs import libraries, loaded
 from plimsoll.workloads import kernels
 
 BIND = Path(__file__).with_name("agents") / "bind-rank.sh"

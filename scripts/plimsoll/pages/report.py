@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import documents, environments
+from plimsoll import documents, runtimes
 from plimsoll.analysis import capacity, collect, drift, neighbours, noise_floor
 from plimsoll.claims import answer as claims_answer
 from plimsoll.claims import book, findings, verdicts
@@ -140,7 +140,7 @@ def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
         "statuses": run_list.by_status(runs),
         "told": run_list.told(runs, plan, sources.records),
         "quiet": run_list.quiet(runs, plan),
-        "unwatched": sorted({environments.find(name).label for name in neighbours.unseen(runs)["runtime"]}),
+        "unwatched": sorted({runtimes.find(name).label for name in neighbours.unseen(runs)["runtime"]}),
         "repeated": int((runs["attempts"] > 1).sum()),
         "attempts": int(runs["attempts"].sum()),
         "minutes": (runs["started"].max() - runs["started"].min()) / 60,

@@ -31,11 +31,11 @@ def host(config: dict) -> Topology:
     host = inventory.here()
     # Imported here: few configurations name another host.
     if second := config.get("second_host"):
-        from plimsoll.environments.networks import second_host
+        from plimsoll.runtimes.networks import second_host
 
         host["second_host"] = _looked_at("second host", second, second_host.look)
     if others := config.get("cluster_hosts"):
-        from plimsoll.environments import docker_elsewhere
+        from plimsoll.runtimes import docker_elsewhere
 
         host["cluster_hosts"] = [_looked_at("cluster's host", name, docker_elsewhere.look) for name in others]
     return host

@@ -16,7 +16,7 @@ NOT_NOTED = "not-noted"
 OF_THE_SYSTEM = ("host.json", "host.txt", "index.html", "claims.html", "claims.csv")
 
 
-def change(results: Path, studies: list[str], environments: Mapping[str, system.Asked]) -> list[str]:
+def change(results: Path, studies: list[str], runtimes: Mapping[str, system.Asked]) -> list[str]:
     """Move the folders of those studies aside whose records are of another system. Return a sentence per move.
 
     Results that were measured on this system before are restored. Raise Unavailable if a runtime that a study was
@@ -29,7 +29,7 @@ def change(results: Path, studies: list[str], environments: Mapping[str, system.
         if not any((folder / "runs").rglob("*.json")):
             continue
         noted = system.read(folder)
-        if noted and not _changed(noted, environments):
+        if noted and not _changed(noted, runtimes):
             continue
         target = _free(results / ASIDE / (record.fingerprint(noted["parts"])[:8] if noted else NOT_NOTED) / name)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -41,25 +41,25 @@ def change(results: Path, studies: list[str], environments: Mapping[str, system.
             path.unlink(missing_ok=True)
         folder.rename(target)
         done.append(f"What {name} has measured is now in {target}.")
-        if earlier := _of_this(results, name, environments):
+        if earlier := _of_this(results, name, runtimes):
             earlier.rename(folder)
             done.append(f"{name} had been measured on this system before: {earlier} is {folder} again.")
     return done
 
 
-def _changed(noted: dict, environments: Mapping[str, system.Asked]) -> list[str]:
+def _changed(noted: dict, runtimes: Mapping[str, system.Asked]) -> list[str]:
     """Return the differences between a recorded system and this one, in words."""
     names = [name for name in noted["parts"] if name != system.HOST]
-    gone = [f"there is no runtime {name} any more" for name in names if name not in environments]
-    return gone or system.differences(noted["parts"], system.now(environments[name] for name in names))
+    gone = [f"there is no runtime {name} any more" for name in names if name not in runtimes]
+    return gone or system.differences(noted["parts"], system.now(runtimes[name] for name in names))
 
 
-def _of_this(results: Path, study: str, environments: Mapping[str, system.Asked]) -> Path | None:
+def _of_this(results: Path, study: str, runtimes: Mapping[str, system.Asked]) -> Path | None:
     """Return the folder of a study's results that were moved aside and are of this system; None if no folder is."""
     for file in sorted((results / ASIDE).glob(f"*/{study}*/{system.FILE}")):
         with contextlib.suppress(Unavailable):
             noted = system.read(file.parent)
-            if noted and not _changed(noted, environments):
+            if noted and not _changed(noted, runtimes):
                 return file.parent
     return None
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
-from plimsoll import documents, environments
-from plimsoll.environments.base import Environment
+from plimsoll import documents, runtimes
 from plimsoll.interchange import Cell
 from plimsoll.measuring import given_up, record, system
 from plimsoll.measuring.given_up import Group
+from plimsoll.runtimes.base import Runtime
 
 ENDING = ".runtimes.json"
 # Environment variable that gives a workflow's jobs the reasons why cells are left out of its plans.
@@ -59,9 +59,9 @@ def file_of(image: str, images: Path) -> Path:
     return images / f"{image}{ENDING}"
 
 
-def look(environment: Environment, results: Path) -> Look:
+def look(runtime: Runtime, results: Path) -> Look:
     """Return where a runtime is tried now: its system and the place of the results."""
-    return {"system": system.look(environment), "place": _place(results)}
+    return {"system": system.look(runtime), "place": _place(results)}
 
 
 def _place(results: Path) -> list[str | int]:
@@ -154,12 +154,12 @@ def _read(path: Path) -> dict[str, Tried]:
 def _is_of_another(tried: Mapping[str, Tried], results: Path) -> bool:
     """Whether the runtimes were tried in another place, or one that did not work may work now because its system has
     changed."""
-    known = environments.known()
+    known = runtimes.known()
     return any(_differs(one, known[name], results) for name, one in tried.items() if name in known)
 
 
-def _differs(one: Tried, environment: Environment, results: Path) -> bool:
+def _differs(one: Tried, runtime: Runtime, results: Path) -> bool:
     then, fails = one.get("look"), not one["works"] or any(one.get("kinds", {}).values())
     if then is None or then["place"] != _place(results):
         return True
-    return fails and then["system"] != system.look(environment)
+    return fails and then["system"] != system.look(runtime)

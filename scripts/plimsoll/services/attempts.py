@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 
-from plimsoll import design, environments
+from plimsoll import design, runtimes
 from plimsoll.errors import Unavailable
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
@@ -69,7 +69,7 @@ class ServiceAttempts(design.Attempts, ABC):
             return {**run.found(), "status": status.FAILED, "reason": str(problem)}
         finally:
             seconds["run"] = round(time.monotonic() - begun, 4)
-            seconds["remove"] = lock.take_down(run.take_down, environments.known().values())
+            seconds["remove"] = lock.take_down(run.take_down, runtimes.known().values())
         during = attempt.beside(run.spans, apart=run.counted)
         attempt.notes["noise"]["during"] = during
         measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}

@@ -28,7 +28,7 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
             if engine:
                 moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
                 contained = [*engine, *filter(None, moved)]
-            daemons = () if engine else services.environment.daemons
+            daemons = () if engine else services.runtime.daemons
             # The engine may share its group with other users' programs, so only the containers' own groups are watched
             # for stopped programs.
             return attempt.snapshot(contained, daemons, programs=programs)

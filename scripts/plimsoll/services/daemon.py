@@ -6,12 +6,12 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from plimsoll import environments
-from plimsoll.environments.base import HOST, Node, Spec, output
-from plimsoll.environments.networks.second_host import Reached
+from plimsoll import runtimes
 from plimsoll.host import shared
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within, kill
+from plimsoll.runtimes.base import HOST, Node, Spec, output
+from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.services.kept import wait_for
 from plimsoll.workloads.base import InvalidOutput, Role
 
@@ -52,7 +52,7 @@ def listening(host: Node, spec: Spec, role: Role, log: Path) -> Iterator[Node]:
 
     `host` is where the node runs, `log` takes what the program prints. Raise Unavailable if it does not listen.
     """
-    server = host if isinstance(host, Reached) else environments.find("bare").start([spec], host)[0]
+    server = host if isinstance(host, Reached) else runtimes.find("bare").start([spec], host)[0]
     process, seconds = _started(server, [*_harmless(server), *server.of_image(list(role.command))], log)
     try:
         wait_for(server, role)

@@ -4,10 +4,10 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import LABEL, Environment, Node, Spec
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.measuring.process import ended_within, kill
+from plimsoll.runtimes.base import LABEL, Node, Runtime, Spec
 from plimsoll.workloads.base import Role
 
 # Time limit for a server to listen (s).
@@ -22,10 +22,10 @@ class Services:
     `run` is the run's identity. `folder` has the same path in all containers.
     """
 
-    def __init__(self, environment: Environment, run: str, folder: Path):
-        self.environment, self.run, self.folder = environment, run, folder
+    def __init__(self, runtime: Runtime, run: str, folder: Path):
+        self.runtime, self.run, self.folder = runtime, run, folder
         # This user's engine could make a group, but the user may not remove it: it would stay.
-        self.group = environment.group_of(run) if cgroup.may_make("memory", cgroup.mounts()) else None
+        self.group = runtime.group_of(run) if cgroup.may_make("memory", cgroup.mounts()) else None
         self._up: dict[str, Node] = {}
         self._groups: list[Path] = []
         # Whether the processor time of every started container is counted.
@@ -53,7 +53,7 @@ class Services:
 
         If one does not start, remove all of them and raise Unavailable.
         """
-        nodes = self.environment.start(specs)
+        nodes = self.runtime.start(specs)
         self._up.update({node.name: node for node in nodes})
         self._groups += [group for node in nodes for group in node.groups]
         self.counted = self.counted and not any(node.uncounted for node in nodes)
@@ -61,7 +61,7 @@ class Services:
 
     def stop(self, nodes: Sequence[Node]) -> None:
         """Stop these containers."""
-        self.environment.stop(nodes)
+        self.runtime.stop(nodes)
         for node in nodes:
             del self._up[node.name]
 
@@ -86,12 +86,12 @@ class Services:
 
     def intact(self) -> None:
         """Raise Outage if a container that was started no longer runs."""
-        self.environment.intact(list(self._up.values()))
+        self.runtime.intact(list(self._up.values()))
 
     def stop_all(self) -> None:
         """Stop all containers that run."""
         if self._up:
-            self.environment.stop(list(self._up.values()))
+            self.runtime.stop(list(self._up.values()))
             self._up.clear()
 
     def take_down(self) -> None:

@@ -9,12 +9,12 @@ from plimsoll.starting import checked, class_name, identifier, write
 
 def runtime(name: str, root: Path, like: str, label: str) -> list[Path]:
     """Write a runtime that differs from another one in one thing, and its test. PlimsollError if that is not known."""
-    from plimsoll import environments
+    from plimsoll import runtimes
 
-    base = type(environments.find(like))
+    base = type(runtimes.find(like))
     return write(
         {
-            root / f"scripts/plimsoll/environments/{identifier(checked(name))}.py": "runtime.py.j2",
+            root / f"scripts/plimsoll/runtimes/{identifier(checked(name))}.py": "runtime.py.j2",
             root / f"tests/unit/test_{identifier(name)}.py": "test_runtime.py.j2",
         },
         **{"name": name, "class": class_name(name), "label": label, "like": like},

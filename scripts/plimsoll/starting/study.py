@@ -65,26 +65,26 @@ def _frequent(source: Source, factor: str) -> list[str]:
     return levels
 
 
-def of_benchmark(name: str, root: Path, benchmark: str, runtimes: Sequence[str], question: str) -> list[Path]:
+def of_benchmark(name: str, root: Path, benchmark: str, chosen: Sequence[str], question: str) -> list[Path]:
     """Write a study of one of our benchmarks in several runtimes, with a claim and a test, into a clone of the project.
 
     PlimsollError if the benchmark or a runtime is not known, or if the name has no year at its end, as names of studies do.
     """
-    from plimsoll import environments, registry, workloads
+    from plimsoll import registry, runtimes, workloads
     from plimsoll.workloads.base import Microservice
 
     registry.find(workloads.of_kind(Microservice), "benchmark", benchmark)
     if not (name[-4:].isdigit() and name[:-4].isalpha() and name.islower()):
         raise PlimsollError(f"{shown(name)} is no name of a study: take letters and a year, such as stream2026.")
-    for runtime in runtimes:
-        environments.find(runtime)
+    for runtime in chosen:
+        runtimes.find(runtime)
     metrics = _metrics(benchmark)
     files = {
         root / f"config/studies/{name}.yaml": "measured.yaml.j2",
         root / f"config/claims/{name}.yaml": "claims.yaml.j2",
         root / f"tests/unit/{_test(name)}": "test_measured.py.j2",
     }
-    others = [runtime for runtime in runtimes if runtime != "bare"]
+    others = [runtime for runtime in chosen if runtime != "bare"]
     return write(
         files, name=name, benchmark=benchmark, runtimes=["bare", *others], question=question, metrics=metrics, year=name[-4:]
     )

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import environments, paths, spelling
+from plimsoll import paths, runtimes, spelling
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
@@ -86,13 +86,13 @@ def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
 
     def ask(name: str) -> None:
         try:
-            answered[name] = listing.Runtime(wishes[name], version=environments.find(name).check())
+            answered[name] = listing.Runtime(wishes[name], version=runtimes.find(name).check())
         except (PlimsollError, OSError) as problem:
             answered[name] = listing.Runtime(wishes[name], reason=str(problem))
 
     # Each is looked up here first, so that several threads do not do it at the same time.
     for name in wishes:
-        environments.find(name)
+        runtimes.find(name)
     asked = [threads.started(partial(ask, name), daemon=True) for name, wish in wishes.items() if wish != "off"]
     for thread in asked:
         thread.join(PATIENCE_SECONDS)

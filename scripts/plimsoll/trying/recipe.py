@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.designs.program import attempts
-from plimsoll.environments.apptainer import executable
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.images import client
+from plimsoll.runtimes.apptainer import executable
 from plimsoll.trying import files
 from plimsoll.trying.asked import Asked
 

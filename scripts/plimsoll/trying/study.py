@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import yaml
 
-from plimsoll import environments, paths
+from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
@@ -175,10 +175,10 @@ def defaults_here() -> list[str]:
         if name == "singularity-user" or BETTER_OF.get(name) in found:
             continue
         try:
-            environments.find(name).check()
+            runtimes.find(name).check()
             found.append(name)
         except Unavailable as reason:
-            reasons.append(f"{environments.find(name).label}: {reason}")
+            reasons.append(f"{runtimes.find(name).label}: {reason}")
     if not found:
         raise PlimsollError(f"No runtime works here, so there is nothing to compare ({'; '.join(reasons)}).")
     return found
@@ -295,7 +295,7 @@ def claims_of(study: dict) -> dict:
                 "shown_in": ["ladder"],
                 "question": "RQ1",
                 "kind": "no_difference",
-                "statement": f"The program is not worse with: {environments.find(runtime).label}.",
+                "statement": f"The program is not worse with: {runtimes.find(runtime).label}.",
                 "metrics": [main],
                 "a": {"runtime": [runtime]},
                 "b": dict(baseline),

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from plimsoll.environments.bare import Bare
-from plimsoll.environments.base import HOST, Node, join
-from plimsoll.environments.confined import Confined, parent
 from plimsoll.host import cgroup
+from plimsoll.runtimes.bare import Bare
+from plimsoll.runtimes.base import HOST, Node, join
+from plimsoll.runtimes.confined import Confined, parent
 
 from tests.bench.calibration import CELLS, read, wilson, write
 from tests.bench.calibration.claims import claim, named

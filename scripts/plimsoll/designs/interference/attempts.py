@@ -13,16 +13,16 @@ import subprocess
 import time
 from pathlib import Path
 
-from plimsoll import design, environments, workloads
+from plimsoll import design, runtimes, workloads
 from plimsoll.designs.interference import company, judge, placement
 from plimsoll.designs.interference.factors import InterferenceCell
-from plimsoll.environments.base import Environment, Node, Place
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import disk, shared
 from plimsoll.images import supplied
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill, refuse_endless, said
+from plimsoll.runtimes.base import Node, Place, Runtime
 from plimsoll.services import iterations, limits
 from plimsoll.services.kept import Services
 from plimsoll.workloads import loop
@@ -53,20 +53,20 @@ class Attempts(design.Attempts):
         `failed` (something was unavailable). Raise Outage if the containers' disk is too full, or if a container that was
         started is gone.
         """
-        environment = environments.find(attempt.cell["runtime"])
+        runtime = runtimes.find(attempt.cell["runtime"])
         try:
-            storage = _room_on_disk(attempt.cell, environment)
+            storage = _room_on_disk(attempt.cell, runtime)
             attempt.watch.room.watch({disk.CONTAINERS: storage})
-            return _Run(attempt, environment, storage).measure()
+            return _Run(attempt, runtime, storage).measure()
         except InvalidOutput as problem:
             return {"status": status.INVALID, "reason": str(problem)}
         except Unavailable as problem:
             return {"status": status.FAILED, "reason": str(problem)}
 
 
-def _room_on_disk(cell: InterferenceCell, environment: Environment) -> Path:
+def _room_on_disk(cell: InterferenceCell, runtime: Runtime) -> Path:
     """Return the folder where the containers' files lie. Raise Outage if the members' files would not fit there."""
-    storage = environment.storage()
+    storage = runtime.storage()
     needed = sum(workloads.find(name).disk_bytes(cell["parameters"][name]) for name in cell["members"])
     if (free := disk.free_bytes(storage)) < needed + disk.SPARE_BYTES:
         raise Outage(
@@ -79,11 +79,11 @@ def _room_on_disk(cell: InterferenceCell, environment: Environment) -> Path:
 class _Run:
     """An attempt in progress: its containers, its loops, and what was seen so far."""
 
-    def __init__(self, attempt: Attempt, environment: Environment, storage: Path):
+    def __init__(self, attempt: Attempt, runtime: Runtime, storage: Path):
         self.attempt, self.cell, self.folder = attempt, attempt.cell, attempt.folder
         self.members = [workloads.find(name) for name in self.cell["members"]]
-        self.daemons = environment.daemons
-        self.services = Services(environment, attempt.identity, attempt.folder)
+        self.daemons = runtime.daemons
+        self.services = Services(runtime, attempt.identity, attempt.folder)
         self.device = disk.device_of(storage)
         # Host name of each role's node, by the role's name.
         self.hosts: dict[str, str] = {}
@@ -110,7 +110,7 @@ class _Run:
             device_after = self._device_bytes()
         finally:
             self.seconds["run"] = round(time.monotonic() - begun, 4)
-            self.seconds["remove"] = lock.take_down(self.services.take_down, environments.known().values())
+            self.seconds["remove"] = lock.take_down(self.services.take_down, runtimes.known().values())
         apart = self.services.counted
         during = self.attempt.beside(self.spans, apart=apart)
         self.attempt.notes["noise"]["during"] = during

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll import design, environments, workloads
+from plimsoll import design, runtimes, workloads
 from plimsoll.claims import book
 from plimsoll.designs.interference.cells import CASES
 from plimsoll.designs.interference.factors import CO_RUNNERS
@@ -26,9 +26,9 @@ class Check(design.Check):
         known = sorted(workloads.of_kind(Microservice))
         for name, experiment in study["experiments"].items():
             refer(f"experiments.{name}.benchmark", experiment["benchmark"], known)
-            refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
+            refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(runtimes.known()))
             for runtime in experiment["runtime"]:
-                if not environments.find(runtime).services:
+                if not runtimes.find(runtime).services:
                     raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} cannot keep single containers up.")
         benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
         for name, metric in study["metrics"].items():

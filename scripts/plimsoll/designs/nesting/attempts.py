@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from plimsoll import environments, paths
+from plimsoll import paths, runtimes
 from plimsoll.designs.nesting import cpu, creation, network, privileges
 from plimsoll.designs.nesting.factors import CPU, NETWORK, NestingCell, parents, total
 from plimsoll.designs.nesting.task import Task
-from plimsoll.environments.networks import second_host
 from plimsoll.host import disk
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring.attempt import Attempt
+from plimsoll.runtimes.networks import second_host
 from plimsoll.services.attempts import ServiceAttempts
 from plimsoll.services.kept import Services
 
@@ -24,14 +24,14 @@ class Attempts(ServiceAttempts):
 
     def others(self, cell: NestingCell) -> list:
         """Return what a run needs besides its own runtime: the server's runtime, and a second host that is another machine."""
-        server = [environments.find(cell["server"])] if cell["server"] != ABSENT else []
+        server = [runtimes.find(cell["server"])] if cell["server"] != ABSENT else []
         return [*server, *second_host.away(cell["parameters"].get("second_host"))]
 
     def start(self, attempt: Attempt) -> Task:
         """Return the task of an attempt. Unavailable if its containers cannot be had."""
-        environment = environments.find(attempt.cell["runtime"])
-        services = Services(environment, attempt.identity, attempt.folder) if environment.services else None
-        return TASKS.get(attempt.cell["task"], creation.Task)(attempt, environment, services)
+        runtime = runtimes.find(attempt.cell["runtime"])
+        services = Services(runtime, attempt.identity, attempt.folder) if runtime.services else None
+        return TASKS.get(attempt.cell["task"], creation.Task)(attempt, runtime, services)
 
     def measure(self, run: Task) -> dict:
         """Return what a task measures, and the privileges that its parents and children had.
@@ -56,7 +56,7 @@ def written(cell: NestingCell) -> list[Path]:
     They are the storage of each end's engine and, with nested containers, the image store, where the engines of parents
     may have their folders.
     """
-    ends = [environments.find(name) for name in dict.fromkeys((cell["runtime"], cell["server"])) if name != ABSENT]
+    ends = [runtimes.find(name) for name in dict.fromkeys((cell["runtime"], cell["server"])) if name != ABSENT]
     contained = [each for each in ends if each.services and not each.own_kernels]
     store = [paths.image_store()] if any(each.nested for each in contained) else []
     return list(dict.fromkeys([*(each.storage() for each in contained), *store]))

@@ -5,7 +5,7 @@ Cells that the profile leaves out, or that the host's memory cannot hold, are in
 
 from collections.abc import Iterator, Sequence
 
-from plimsoll import design, environments, workloads
+from plimsoll import design, runtimes, workloads
 from plimsoll.designs.nesting.factors import (
     BARE,
     CPU,
@@ -23,11 +23,11 @@ from plimsoll.designs.nesting.factors import (
     parents,
     total,
 )
-from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import ABSENT, SecondHost, Topology
 from plimsoll.measuring import record
 from plimsoll.planning.virtual_machines import MACHINE
+from plimsoll.runtimes.base import GUEST_BYTES
 from plimsoll.workloads.netperf import Netperf
 from plimsoll.workloads.sysbench import Sysbench
 
@@ -39,7 +39,7 @@ CONTAINER_BYTES, PARENT_BYTES, QEMU_BYTES = 25 * 2**20, 80 * 2**20, 100 * 2**20
 MACHINE_BYTES = GUEST_BYTES + QEMU_BYTES
 # For a plan's estimate (s): starting and removing the first instance, and each further one. CONTAINER stays up, CREATED
 # is a container that is created and ends. PARENT loads the child's image; the engine of LOADED has it already
-# (environments/nested/engine_folders.py). REMOVED is the removal of a parent that stays up, which comes on top.
+# (runtimes/nested/engine_folders.py). REMOVED is the removal of a parent that stays up, which comes on top.
 CONTAINER, CREATED, PARENT, LOADED, REMOVED = (0.3, 0.25), (0.6, 0.2), (8.0, 1.6), (1.5, 0.8), (1.2, 0.15)
 # A virtual machine's start in seconds of processor time, by whether it is emulated; and how many times as long an
 # emulated program takes.
@@ -134,7 +134,7 @@ def _ends(cell: NestingCell) -> list[str]:
 
 
 def _emulated(cell: NestingCell) -> bool:
-    return any(environments.find(name).emulated for name in _ends(cell))
+    return any(runtimes.find(name).emulated for name in _ends(cell))
 
 
 def _repetitions(cell: NestingCell, sizes: dict) -> int:
@@ -149,8 +149,8 @@ def _repetitions(cell: NestingCell, sizes: dict) -> int:
 def _machines(cell: NestingCell) -> int:
     """Return the number of virtual machines in a cell."""
     if cell["task"] == NETWORK:
-        return sum(environments.find(name).own_kernels for name in (cell["runtime"], cell["server"]))
-    return int(cell["instances"]) * environments.find(cell["runtime"]).own_kernels
+        return sum(runtimes.find(name).own_kernels for name in (cell["runtime"], cell["server"]))
+    return int(cell["instances"]) * runtimes.find(cell["runtime"]).own_kernels
 
 
 def _runtimes(cell: NestingCell) -> list[str]:
@@ -165,7 +165,7 @@ def _of_experiment(experiment: dict, sizes: dict, host: Topology) -> Iterator[Ne
             yield _between(client, server, network, experiment["hosts"], sizes, host)
         return
     for runtime in experiment["runtime"]:
-        for instances, children in _numbers(experiment, environments.find(runtime).nested):
+        for instances, children in _numbers(experiment, runtimes.find(runtime).nested):
             yield _cell(experiment["task"], runtime, instances, children, sizes, host)
 
 
@@ -179,9 +179,9 @@ def _between(client: str, server: str, network: str, hosts: str, sizes: dict, ho
     if OPEN_VSWITCH in network.split("+"):
         # Open vSwitch in user space is another switch than in the kernel.
         parameters["switch"] = _switches(host)
-    nested = [environments.find(end).nested for end in (client, server)]
+    nested = [runtimes.find(end).nested for end in (client, server)]
     placed = _bindings(host) if hosts == ONE else {"": _apart(host, far)}
-    boots = sum(BOOT[one.emulated] for one in map(environments.find, (client, server)) if one.own_kernels)
+    boots = sum(BOOT[one.emulated] for one in map(runtimes.find, (client, server)) if one.own_kernels)
     seconds = len(placed) * TESTS * (parameters["seconds"] + BETWEEN) + ENDS + boots
     seconds += sum(nested) * (LOADED[0] + REMOVED[0]) + (REACHED if far else 0.0)
     return {
@@ -251,9 +251,9 @@ def _numbers(experiment: dict, nested: bool) -> Iterator[tuple[int, int]]:
 
 def _cell(task: str, runtime: str, instances: int, children: int, sizes: dict, host: Topology) -> NestingCell:
     parameters = {"primes": sizes["primes"], "events": sizes["events"]} if task == CPU else DUMMY
-    environment = environments.find(runtime)
-    if environment.own_kernels:
-        seconds = _of_machines(task, instances, parameters, host["cores"], environment.emulated)
+    found = runtimes.find(runtime)
+    if found.own_kernels:
+        seconds = _of_machines(task, instances, parameters, host["cores"], found.emulated)
     else:
         seconds = _seconds(task, runtime, instances, children, parameters, host["cores"])
     return {

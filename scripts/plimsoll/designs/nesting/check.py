@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll import design, environments
+from plimsoll import design, runtimes
 from plimsoll.claims import book
 from plimsoll.designs.nesting.factors import (
     BARE,
@@ -40,14 +40,14 @@ class Check(design.Check):
         - two ends cannot be on their network;
         - a figure does not fit its chart.
         """
-        known = sorted(environments.known())
+        known = sorted(runtimes.known())
         for name, experiment in study["experiments"].items():
             if experiment["task"] == NETWORK:
                 _ends(experiment["ends"], f"experiments.{name}.ends", source, refer)
                 continue
             refer(f"experiments.{name}.runtime", experiment["runtime"], known)
             for runtime in experiment["runtime"]:
-                if experiment["task"] != CPU and not hasattr(environments.find(runtime), "foreground"):
+                if experiment["task"] != CPU and not hasattr(runtimes.find(runtime), "foreground"):
                     raise PlimsollError(
                         f"{source}: experiments.{name}.runtime: {runtime} does not create containers one by one."
                     )
@@ -73,7 +73,7 @@ class Check(design.Check):
         for side, levels in book.levels_of(claim):
             refer(f"{side}.task", levels.get("task", []), list(TASKS))
             for key in ("runtime", "server", ENVIRONMENT):
-                refer(f"{side}.{key}", levels.get(key, []), sorted(environments.known()))
+                refer(f"{side}.{key}", levels.get(key, []), sorted(runtimes.known()))
             for key in ("network", PARENT_NETWORK, CHILD_NETWORK):
                 parts = [part for level in levels.get(key, []) for part in level.split("+")]
                 refer(f"{side}.{key}", parts, list(NETWORKS))
@@ -89,15 +89,15 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: design.Refer) -> 
     Raise PlimsollError if a runtime or a network is unknown, or if these ends cannot be on this network.
     """
     for client, server, network in ends:
-        refer(key, [client, server], sorted(environments.known()))
-        nested = any(environments.find(end).nested for end in (client, server))
-        if network == "host" and any(environments.find(end).own_kernels for end in (client, server)):
+        refer(key, [client, server], sorted(runtimes.known()))
+        nested = any(runtimes.find(end).nested for end in (client, server))
+        if network == "host" and any(runtimes.find(end).own_kernels for end in (client, server)):
             raise PlimsollError(f"{source}: {key}: {client}, {server}: a virtual machine cannot be on the host's network.")
         refer(key, network.split("+"), list(NETWORKS))
         if len(network.split("+")) != 1 + nested:
             wanted = "its parent's and its own (host+bridge)" if nested else "one network"
             raise PlimsollError(f"{source}: {key}: {client}, {server}: '{network}' must name {wanted}.")
-        if environments.find(server).nested and network != "bridge+host":
+        if runtimes.find(server).nested and network != "bridge+host":
             raise PlimsollError(
                 f"{source}: {key}: {client}, {server}: a nested server must be on its parent's network, and that on a bridge "
                 f"(bridge+host), not on '{network}'. Nothing outside reaches it on another network."

@@ -6,10 +6,10 @@ import time
 from statistics import mean
 
 from plimsoll.designs.nesting.task import Task as Base
-from plimsoll.environments.base import Node
 from plimsoll.host import shared
 from plimsoll.measuring import noise, strays
 from plimsoll.measuring.process import ended_within, kill
+from plimsoll.runtimes.base import Node
 from plimsoll.workloads import loop, printed, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
@@ -31,12 +31,12 @@ class Task(Base):
     """One instance of the program in each container, or the same number of instances on bare metal."""
 
     def measure(self) -> dict:
-        nodes = self.services.start(self.specs()) if self.services else self.environment.start(self.specs())
+        nodes = self.services.start(self.specs()) if self.services else self.runtime.start(self.specs())
         settled = noise.wait_until_idle(
             self.attempt.machine, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED}
         )
         ahead = [node.ahead() for node in nodes]
-        begin = time.monotonic() + START + (EACH_EMULATED if self.environment.emulated else EACH) * len(nodes)
+        begin = time.monotonic() + START + (EACH_EMULATED if self.runtime.emulated else EACH) * len(nodes)
         programs = [self._program(node, number, begin + ahead[number]) for number, node in enumerate(nodes)]
         time.sleep(max(0.0, begin - BEFORE - time.monotonic()))
         before = self.snapshot()

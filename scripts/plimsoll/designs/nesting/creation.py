@@ -10,10 +10,10 @@ from statistics import mean
 from plimsoll.designs.nesting import cpu, gate
 from plimsoll.designs.nesting.factors import PRELOADED
 from plimsoll.designs.nesting.task import Task as Base
-from plimsoll.environments import docker_nested
-from plimsoll.environments.base import HOST, Afterwards, Spec
-from plimsoll.environments.docker_nested import PARENTS, Parents
 from plimsoll.errors import Unavailable
+from plimsoll.runtimes import docker_nested
+from plimsoll.runtimes.base import HOST, Afterwards, Spec
+from plimsoll.runtimes.docker_nested import PARENTS, Parents
 from plimsoll.services import counted
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput
@@ -30,11 +30,11 @@ class Task(Base):
         self.created: list[str] = []
 
     def measure(self) -> dict:
-        self.environment.network.set_up(HOST)
+        self.runtime.network.set_up(HOST)
         commands = self._nested() if self.children else [self._alone(number, spec) for number, spec in enumerate(self.specs())]
         passed = self._counted(commands)
         self._refuse_unended(passed)
-        after = self.environment.collect(self.specs())
+        after = self.runtime.collect(self.specs())
         began = [self._began(name, ahead) - passed.opened for name, ahead in self._programs(after)]
         each = [self._creation(number, passed, after[number]) for number in range(self.instances)]
         last = max(one["ended"] for one in each)
@@ -55,13 +55,13 @@ class Task(Base):
 
     def take_down(self) -> None:
         if self.created:
-            self.environment.remove(self.created)
+            self.runtime.remove(self.created)
         super().take_down()
 
     def _alone(self, number: int, spec: Spec) -> list[str]:
         """Return the command that creates one container, and note its name for removal."""
         self.created.append(spec.name)
-        return self.environment.foreground(spec._replace(command=self._dummy(str(number))))
+        return self.runtime.foreground(spec._replace(command=self._dummy(str(number))))
 
     def _nested(self) -> list[list[str]]:
         """Return the commands that create parents.

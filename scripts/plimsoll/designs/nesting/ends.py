@@ -9,13 +9,13 @@ import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, NestingCell
-from plimsoll.environments.base import HOST, Node, output
-from plimsoll.environments.networks import of_host
-from plimsoll.environments.networks.base import HostNetwork, Network
-from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
+from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.networks import of_host
+from plimsoll.runtimes.networks.base import HostNetwork, Network
+from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services, wait_for
 from plimsoll.workloads import netperf
@@ -58,7 +58,7 @@ def between(task) -> Iterator[Pair]:
         client = (
             start(task.services, "client", cell["runtime"], cell["network"], task.attempt.image)
             if task.services
-            else task.environment.start(task.specs())[0]
+            else task.runtime.start(task.specs())[0]
         )
         address = far.address if cell["hosts"] == TWO else address_of(client, server or HOST)
         if not server:
@@ -81,7 +81,7 @@ def start(services: Services, what: str, runtime: str, network: str, image: dict
     """
     outer, _, inner = network.partition("+")
     more = {"command": command} if command else {}
-    if not environments.find(runtime).nested:
+    if not runtimes.find(runtime).nested:
         spec = services.spec(what, image, network=_network(outer), **more)
     else:
         spec = services.spec(what, image, network=_network(inner), parent_network=_network(outer), **more)
@@ -143,7 +143,7 @@ def namespaces(task, pair: Pair) -> dict[str, str]:
     """Return the network namespaces of this host, of client and server, and of their parents, by name."""
     nodes = {"host": HOST, "client": pair.client, "server": pair.server}
     for end, runtime in (("client", task.cell["runtime"]), ("server", task.cell["server"])):
-        if environments.find(runtime).nested:
+        if runtimes.find(runtime).nested:
             nodes[f"parent of the {end}"] = nodes[end].on
     return {name: namespace(node) for name, node in nodes.items()}
 
@@ -167,11 +167,11 @@ def refuse_other(seen: dict[str, str], cell: NestingCell) -> None:
     """
     outer, _, inner = cell["network"].partition("+")
     for end, runtime in (("client", cell["runtime"]), ("server", cell["server"])):
-        environment, around = environments.find(runtime), "host"
-        if environment.nested:
+        found, around = runtimes.find(runtime), "host"
+        if found.nested:
             _refuse(seen, f"parent of the {end}", around, outer == "host")
             around = f"parent of the {end}"
-        shared = (inner if environment.nested else outer) == "host" if environment.containers else True
+        shared = (inner if found.nested else outer) == "host" if found.containers else True
         if end == "server" and cell["hosts"] == TWO:
             shared = False
         _refuse(seen, end, around, shared)

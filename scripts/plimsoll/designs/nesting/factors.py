@@ -6,7 +6,7 @@ between a client and a server.
 
 from typing import NotRequired
 
-from plimsoll import design, environments, interchange
+from plimsoll import design, interchange, runtimes
 
 # The tasks. CPU runs a program in each instance. CREATION creates the instances. PRELOADED creates them with the
 # child's image already in their engines. NETWORK exchanges data between a client and a server.
@@ -99,7 +99,7 @@ def nested(cell: NestingCell) -> int:
 def parents(cell: NestingCell) -> int:
     """Return the number of containers that have an engine of their own."""
     if cell["task"] == NETWORK:
-        return sum(environments.find(end).nested for end in (cell["runtime"], cell["server"]))
+        return sum(runtimes.find(end).nested for end in (cell["runtime"], cell["server"]))
     return 0 if cell["children"] == NO_CHILDREN else int(cell["instances"])
 
 

@@ -9,17 +9,17 @@ import subprocess
 from itertools import product
 from pathlib import Path
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.nesting import ends, placed
 from plimsoll.designs.nesting.factors import BARE, OPEN_VSWITCH, PLAIN, TWO, NestingCell, of_placement
 from plimsoll.designs.nesting.task import Task as Base
-from plimsoll.environments.networks import of_host
-from plimsoll.environments.networks.second_host import Reached
-from plimsoll.environments.networks.wired import Wired
 from plimsoll.errors import Unavailable
 from plimsoll.host import processes, shared, topology
 from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
+from plimsoll.runtimes.networks import of_host
+from plimsoll.runtimes.networks.second_host import Reached
+from plimsoll.runtimes.networks.wired import Wired
 from plimsoll.services import daemon
 from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import netperf, printed
@@ -40,7 +40,7 @@ class Task(Base):
 
     def __init__(self, *given):
         super().__init__(*given)
-        server = environments.find(self.cell["server"])
+        server = runtimes.find(self.cell["server"])
         self.peers = Services(server, self.attempt.identity, self.attempt.folder) if server.services else None
         self.network = of_host.way(self.cell["parameters"].get("second_host")) if self.cell["hosts"] == TWO else None
 
@@ -105,7 +105,7 @@ class Task(Base):
         return all_counted(*self._all())
 
     def snapshot(self) -> noise.Snapshot:
-        daemons = dict.fromkeys(name for services in self._all() for name in services.environment.daemons)
+        daemons = dict.fromkeys(name for services in self._all() for name in services.runtime.daemons)
         return self.attempt.snapshot(self._groups(), tuple(daemons))
 
     def _groups(self) -> list[Path]:

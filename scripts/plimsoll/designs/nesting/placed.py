@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll.designs.nesting.ends import Pair
-from plimsoll.environments.base import Node
-from plimsoll.environments.networks.second_host import Reached, ours
 from plimsoll.host import cpulist
 from plimsoll.measuring import bound as of_programs
 from plimsoll.measuring.process import said
+from plimsoll.runtimes.base import Node
+from plimsoll.runtimes.networks.second_host import Reached, ours
 from plimsoll.workloads import netperf
 
 # A process that watches another machine and takes longer than this hangs (s).

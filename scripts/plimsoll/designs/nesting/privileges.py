@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plimsoll.designs.nesting.factors import NestingCell, nested, parents
-from plimsoll.environments.docker_nested import GIVEN, USUAL, privileges
+from plimsoll.runtimes.docker_nested import GIVEN, USUAL, privileges
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from plimsoll.designs.nesting.factors import NestingCell, total
-from plimsoll.environments.base import Environment, Spec
 from plimsoll.host import shared
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
+from plimsoll.runtimes.base import Runtime, Spec
 from plimsoll.services.attempts import Run
 from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import find
@@ -21,8 +21,8 @@ class Task(Run):
     made, and may have `apart` and `each`.
     """
 
-    def __init__(self, attempt: Attempt, environment: Environment, services: Services | None):
-        self.attempt, self.environment, self.services = attempt, environment, services
+    def __init__(self, attempt: Attempt, runtime: Runtime, services: Services | None):
+        self.attempt, self.runtime, self.services = attempt, runtime, services
         self.cell: NestingCell = attempt.cell
         self.sysbench = find(Sysbench.name, Sysbench)
         self.spans: noise.Spans = []
@@ -54,7 +54,7 @@ class Task(Run):
     def snapshot(self) -> noise.Snapshot:
         """Return a snapshot of what the machine has used until now."""
         groups = self.services.groups() if self.services else []
-        return self.attempt.snapshot(groups, self.environment.daemons)
+        return self.attempt.snapshot(groups, self.runtime.daemons)
 
     @property
     def instances(self) -> int:

@@ -1,6 +1,6 @@
 """Names for people of the levels and cells of a study of nesting, such as: 4 parents, 1 child in each."""
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.nesting.factors import BARE, CPU, NETWORK, NO_CHILDREN, OPEN_VSWITCH, PLAIN, PRELOADED, TWO
 from plimsoll.host import topology
 from plimsoll.interchange import ABSENT
@@ -68,8 +68,8 @@ def level(factor: str, name: str) -> str:
 
     A level without such a name keeps its own, with spaces for underscores.
     """
-    if factor in ("runtime", "server") and name in environments.known():
-        return environments.find(name).label
+    if factor in ("runtime", "server") and name in runtimes.known():
+        return runtimes.find(name).label
     if factor == "network" and name != ABSENT:
         return _network(*name.split("+"))
     if factor == "hosts" and name != ABSENT:
@@ -116,7 +116,7 @@ def cell(path: str, metric: dict) -> str:
 
 def between(client: str, server: str, network: str, hosts: str) -> str:
     """Return the name for people of a network cell: from client to server, on which network, across how many hosts."""
-    where = f"{environments.find(client).label} to {environments.find(server).label}"
+    where = f"{runtimes.find(client).label} to {runtimes.find(server).label}"
     over = "" if client == server == BARE else f", on {level('network', network)}"
     return f"{where}{over}{', across two hosts' if hosts == TWO else ''}"
 

@@ -12,19 +12,19 @@ import subprocess
 import time
 from pathlib import Path
 
-from plimsoll import environments, workloads
+from plimsoll import runtimes, workloads
 from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
-from plimsoll.environments.base import LABEL, Environment, Node, Scratch, Spec, output
-from plimsoll.environments.changed_root import ChangedRoot
-from plimsoll.environments.networks import of_host, second_host
-from plimsoll.environments.networks.second_host import Reached
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, cpulist, disk, shared, topology
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
+from plimsoll.runtimes.base import LABEL, Node, Runtime, Scratch, Spec, output
+from plimsoll.runtimes.changed_root import ChangedRoot
+from plimsoll.runtimes.networks import of_host, second_host
+from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.services import counted, daemon, iterations, limits
 from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.kept import Services, all_counted
@@ -62,11 +62,11 @@ class _Run(Run):
     def __init__(self, attempt: Attempt):
         self.attempt, self.image, self.folder = attempt, attempt.image, attempt.folder
         self.cell: OverheadCell = attempt.cell
-        self.environment: Environment = environments.find(self.cell["runtime"])
+        self.runtime: Runtime = runtimes.find(self.cell["runtime"])
         self.service = workloads.find(self.cell["benchmark"], Microservice)
-        contained = self.environment.services
-        self.services = Services(self.environment, attempt.identity, self.folder) if contained else None
-        self.engine = environments.find("docker")
+        contained = self.runtime.services
+        self.services = Services(self.runtime, attempt.identity, self.folder) if contained else None
+        self.engine = runtimes.find("docker")
         # Cgroup of programs on bare metal with limited memory.
         self.own_group = f"{LABEL}/{attempt.identity}"
         self.on_disk = self.cell["storage"] != ABSENT
@@ -144,7 +144,7 @@ class _Run(Run):
     @property
     def _in_container(self) -> bool:
         """Whether the node is a container, which has a disk of its own."""
-        return self.services is not None and not self.environment.own_kernels
+        return self.services is not None and not self.runtime.own_kernels
 
     def _node(self) -> Node:
         """Start and return the node in which the benchmark runs."""
@@ -157,7 +157,7 @@ class _Run(Run):
         if self.on_disk and self._in_container:
             self.services.limit(self._limits())
         more = {"volumes": (TEMPORARY,)} if self.cell["storage"] == VOLUME else {}
-        if self.environment.own_kernels:
+        if self.runtime.own_kernels:
             more = {"memory_bytes": self.cell["memory_bytes"], "processors": self.cell["processors"], **self._scratch()}
         (node,) = self.services.start([self.services.spec("c0", self.image, **more)])
         return node
@@ -208,7 +208,7 @@ class _Run(Run):
         seen["available_bytes"] = 1024 * int(available[1]) if available else 0
         if (number := len(cpulist.parse(seen["cpus"]))) != self.cell["processors"]:
             raise Unavailable(f"a program may use {number} processors, and should have {self.cell['processors']}")
-        if self.on_disk and not self.environment.own_kernels:
+        if self.on_disk and not self.runtime.own_kernels:
             seen["memory_bytes"] = self._limit_of(node)
             limits.refuse_others(seen, self._limits())
         return seen
@@ -258,7 +258,7 @@ class _Run(Run):
 
     def _snapshot(self) -> noise.Snapshot:
         groups = self.services.groups() if self.services else self._bare_groups()
-        return self.attempt.snapshot(groups, self.environment.daemons)
+        return self.attempt.snapshot(groups, self.runtime.daemons)
 
     def _bare_groups(self) -> list[Path]:
         """Return the cgroup that counts the time of programs on bare metal with limited memory, if their time is only there."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from plimsoll import design, environments, workloads
+from plimsoll import design, runtimes, workloads
 from plimsoll.designs.overhead.factors import BARE, OWN, VOLUME, OverheadCell
-from plimsoll.environments.base import GUEST_BYTES
 from plimsoll.host import sizing
 from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
 from plimsoll.planning.virtual_machines import EMULATED_MACHINE, MACHINE
+from plimsoll.runtimes.base import GUEST_BYTES
 from plimsoll.workloads.base import Microservice, Room
 
 # Memory of a virtual machine for its kernel and its files, besides the benchmark's (bytes).
@@ -101,14 +101,14 @@ def _levels(experiment: dict) -> Iterator[tuple[str, str, str]]:
     """Yield (benchmark, runtime, storage). Only containers have volumes, because only they have layers to be outside of."""
     for benchmark in experiment["benchmark"]:
         for runtime in experiment["runtime"]:
-            environment = environments.find(runtime)
+            found = runtimes.find(runtime)
             for storage in experiment.get("storage", [ABSENT]):
-                if storage != VOLUME or (environment.containers and not environment.own_kernels):
+                if storage != VOLUME or (found.containers and not found.own_kernels):
                     yield benchmark, runtime, storage
 
 
 def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topology) -> OverheadCell:
-    service, environment = workloads.find(benchmark, Microservice), environments.find(runtime)
+    service, found = workloads.find(benchmark, Microservice), runtimes.find(runtime)
     memory = sizes["memory_megabytes"] * 2**20
     room = Room(memory, memory, sizing.of(host)["cache_bytes"])
     parameters = service.parameters(sizes["sizes"].get(benchmark, {}), room)
@@ -116,12 +116,12 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
         # With another second host, the same cell is another measurement.
         parameters = {**parameters, "second_host": host["second_host"]}
     on_disk = storage != ABSENT
-    if environment.own_kernels:
+    if found.own_kernels:
         memory = max(GUEST_BYTES, (memory if on_disk else service.memory_bytes(parameters)) + GUEST_REST)
     elif not on_disk:
         memory = None
     window = sizes["storage_window_seconds" if on_disk else "window_seconds"]
-    each = service.expected_seconds(parameters) * (EMULATED if environment.emulated else 1.0) + BETWEEN
+    each = service.expected_seconds(parameters) * (EMULATED if found.emulated else 1.0) + BETWEEN
     kind = runtime if runtime in AROUND else "container"
     cell: OverheadCell = {
         "path": "/".join((benchmark, runtime, *((storage,) if on_disk else ()))),
@@ -140,7 +140,7 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
         "useful": True,
         "experiments": [],
     }
-    return {**cell, "repetitions": sizes["emulated"]["repetitions"]} if environment.emulated else cell
+    return {**cell, "repetitions": sizes["emulated"]["repetitions"]} if found.emulated else cell
 
 
 def _out_of_reach(cell: OverheadCell) -> str | None:

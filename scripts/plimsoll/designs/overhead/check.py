@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll import design, environments, workloads
+from plimsoll import design, runtimes, workloads
 from plimsoll.claims import book
 from plimsoll.designs.overhead.factors import BARE, STORAGE, Factors
 from plimsoll.errors import PlimsollError
@@ -20,9 +20,9 @@ class Check(design.Check):
         """Check the names of benchmarks, metrics, runtimes and files in a study. PlimsollError for a wrong one."""
         for name, experiment in study["experiments"].items():
             refer(f"experiments.{name}.benchmark", experiment["benchmark"], sorted(workloads.of_kind(Microservice)))
-            refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
+            refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(runtimes.known()))
             for runtime in experiment["runtime"]:
-                if runtime != BARE and not environments.find(runtime).services:
+                if runtime != BARE and not runtimes.find(runtime).services:
                     raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} cannot keep single nodes up.")
             for benchmark in experiment["benchmark"]:
                 if ("disk" in workloads.find(benchmark).resources) != ("storage" in experiment):
@@ -42,5 +42,5 @@ class Check(design.Check):
         benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
         for side, levels in book.levels_of(claim):
             refer(f"{side}.benchmark", levels.get("benchmark", []), benchmarks)
-            refer(f"{side}.runtime", levels.get("runtime", []), sorted(environments.known()))
+            refer(f"{side}.runtime", levels.get("runtime", []), sorted(runtimes.known()))
             refer(f"{side}.storage", levels.get("storage", []), list(STORAGE))

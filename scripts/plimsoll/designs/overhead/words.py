@@ -1,6 +1,6 @@
 """Names of levels and cells of a study of overhead, for people."""
 
-from plimsoll import environments, workloads
+from plimsoll import runtimes, workloads
 from plimsoll.designs.overhead.factors import BARE, OWN, VOLUME
 from plimsoll.interchange import ABSENT
 from plimsoll.pages.glossary import Term
@@ -39,8 +39,8 @@ GLOSSARY = (
 
 def level(factor: str, name: str) -> str:
     """Return a level of a factor for people. A name without words of its own is kept, with blanks for underscores."""
-    if factor == "runtime" and name in environments.known():
-        return environments.find(name).label
+    if factor == "runtime" and name in runtimes.known():
+        return runtimes.find(name).label
     if factor == "benchmark" and name in workloads.of_kind(Microservice):
         return workloads.find(name).label
     return STORAGE.get(name, name.replace("_", " "))

@@ -11,16 +11,16 @@ import subprocess
 import time
 from pathlib import Path
 
-from plimsoll import environments, paths
+from plimsoll import paths, runtimes
 from plimsoll.designs.program import outputs, seen
 from plimsoll.designs.program.factors import HOST, ProgramCell
-from plimsoll.environments.base import Environment, Node, Spec
-from plimsoll.environments.changed_root import ChangedRoot
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
+from plimsoll.runtimes.base import Node, Runtime, Spec
+from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.counted import snapshots
 from plimsoll.services.kept import Services, all_counted
@@ -49,8 +49,8 @@ class _Run(Run):
     def __init__(self, attempt: Attempt):
         self.attempt, self.folder, self.image = attempt, attempt.folder, attempt.image
         self.cell: ProgramCell = attempt.cell
-        self.environment: Environment = environments.find(self.cell["runtime"])
-        self.services = Services(self.environment, attempt.identity, self.folder) if self.environment.services else None
+        self.runtime: Runtime = runtimes.find(self.cell["runtime"])
+        self.services = Services(self.runtime, attempt.identity, self.folder) if self.runtime.services else None
         self.nodes: list[Node] = []
         self.spans: noise.Spans = []
         self.linked: dict[Path, tuple] = {}
@@ -95,16 +95,16 @@ class _Run(Run):
         if self.services:
             self.services.take_down()
         elif self.nodes:
-            self.environment.stop(self.nodes)
+            self.runtime.stop(self.nodes)
 
     def _node(self) -> Node:
         if self.services:
-            self.attempt.watch.room.watch({disk.CONTAINERS: self.environment.storage()})
+            self.attempt.watch.room.watch({disk.CONTAINERS: self.runtime.storage()})
             spec = self.services.spec("c0", self.image, command=(f"/{TIMED}", "--pause"))
             (node,) = self.services.start([spec])
         else:
             spec = Spec(self.attempt.identity, "program", self.image, self.folder, temporary=self.attempt.temporary)
-            (node,) = self.nodes = self.environment.start([spec])
+            (node,) = self.nodes = self.runtime.start([spec])
         return node
 
     def _timed(self, node: Node, snapshot) -> float:

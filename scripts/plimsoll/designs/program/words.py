@@ -1,6 +1,6 @@
 """Names of a study of a program for people."""
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.pages.glossary import Term
 
@@ -13,7 +13,7 @@ GLOSSARY = (
 def level(factor: str, name: str) -> str:
     """Return the name of a factor's level for people."""
     if factor == "runtime" and name in ladder.everything():
-        return environments.find(name).label
+        return runtimes.find(name).label
     return OF_STAGE.get(name, name) if factor == "stage" else name
 
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import design, environments, instruments, workloads
+from plimsoll import design, instruments, runtimes, workloads
 from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
-from plimsoll.environments import segments
-from plimsoll.environments.base import Environment, Node
 from plimsoll.errors import Unavailable, begun
 from plimsoll.host import disk, processes, shared
 from plimsoll.instruments.base import Instrument
@@ -19,6 +17,8 @@ from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
+from plimsoll.runtimes import segments
+from plimsoll.runtimes.base import Node, Runtime
 from plimsoll.workloads import kernels, printed
 from plimsoll.workloads.base import Application, InvalidOutput
 
@@ -56,10 +56,10 @@ class Attempts(design.Attempts):
         whose sections were not reached are left out.
         """
         first = Job.of_cell(attempt.identity, attempt.folder, attempt.temporary, attempt.cell, attempt.image)
-        environment = environments.find(attempt.cell["runtime"])
+        runtime = runtimes.find(attempt.cell["runtime"])
         seconds, begun = attempt.notes["seconds"], time.monotonic()
         try:
-            nodes = environment.start(first.specs)
+            nodes = runtime.start(first.specs)
         except Unavailable as problem:
             reason = f"the containers could not be started: {problem}"
             return {cell["path"]: {"status": status.FAILED, "reason": reason} for cell in attempt.cells}
@@ -69,14 +69,14 @@ class Attempts(design.Attempts):
         ended: dict[str, Ended | str] = {}
         try:
             for cell in attempt.cells:
-                ended[cell["path"]] = one = _section(attempt, cell, environment, nodes)
+                ended[cell["path"]] = one = _section(attempt, cell, runtime, nodes)
                 if isinstance(one, str) or not one.well:
                     break
         finally:
-            seconds["remove"] = lock.take_down(lambda: environment.stop(nodes), environments.known().values())
-            if attempt.watch.room.refused and environment.services:
+            seconds["remove"] = lock.take_down(lambda: runtime.stop(nodes), runtimes.known().values())
+            if attempt.watch.room.refused and runtime.services:
                 with contextlib.suppress(Unavailable):
-                    attempt.watch.room.moved({disk.CONTAINERS: environment.storage()})
+                    attempt.watch.room.moved({disk.CONTAINERS: runtime.storage()})
             if len(ended) < len(attempt.cells) or any(isinstance(one, str) or not one.well for one in ended.values()):
                 # Ranks on this host outlive a killed launcher, and leftover processes outlive their program. Both would disturb
                 # the next attempt.
@@ -108,7 +108,7 @@ class Ended(NamedTuple):
         return self.code == 0 and not self.left
 
 
-def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, nodes: Sequence[Node]) -> Ended | str:
+def _section(attempt: Attempt, cell: SplittingCell, runtime: Runtime, nodes: Sequence[Node]) -> Ended | str:
     """Run a section in the nodes and wait until it ends. Return a reason if it could not be run.
 
     Raises Outage if a node is no longer up when the section has failed.
@@ -127,16 +127,16 @@ def _section(attempt: Attempt, cell: SplittingCell, environment: Environment, no
         command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
     except Unavailable as problem:
         return str(problem)
-    before, since = attempt.snapshot(groups, environment.daemons, accounted=accounted), processes.now()
+    before, since = attempt.snapshot(groups, runtime.daemons, accounted=accounted), processes.now()
     job.launched = time.time()
     try:
         code = run_bounded(command, job.environment, job.folder, cell["time_limit_seconds"], attempt.watch)
     except Unavailable as problem:
         return str(problem)
-    after = attempt.snapshot(groups, environment.daemons, accounted=accounted)
+    after = attempt.snapshot(groups, runtime.daemons, accounted=accounted)
     if code != 0:
         # While the nodes are still there: if one of them has ended, the failure is an Outage and not the benchmark's.
-        environment.intact(nodes)
+        runtime.intact(nodes)
         return Ended(job, benchmark, instrument, command, code, (before, after))
     left = strays.left(job.identity, [*groups, *([attempt.account] if attempt.account and accounted else [])], since)
     return Ended(job, benchmark, instrument, command, code, (before, after), left)
@@ -228,10 +228,10 @@ def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:
     """
     reports = ranks.read(folder, cell["ranks"])
     containers = len({(rank["namespaces"].get("mnt"), rank["hostname"]) for rank in reports})
-    environment = environments.find(cell["runtime"])
-    if environment.merged and containers != 1:
+    runtime = runtimes.find(cell["runtime"])
+    if runtime.merged and containers != 1:
         raise InvalidOutput(f"the ranks ran in {containers} containers, and not in one that they share")
-    if environment.containers and not environment.merged and containers < cell["containers"]:
+    if runtime.containers and not runtime.merged and containers < cell["containers"]:
         raise InvalidOutput(f"the ranks ran in {containers} containers, not in {cell['containers']}")
     return reports
 

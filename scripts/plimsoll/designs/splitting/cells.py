@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
-from plimsoll import design, environments, instruments, workloads
+from plimsoll import design, instruments, runtimes, workloads
 from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.designs.splitting.factors import SplittingCell, SplittingPlan
 from plimsoll.errors import PlimsollError, Unavailable
@@ -203,12 +203,12 @@ def _add_starting(benchmark: Application, cells: list[SplittingCell]) -> None:
 
 def _unplaceable(cell: dict, host: Topology) -> str | None:
     """Return why this user cannot confine a cell's nodes to their places; None if that is possible."""
-    environment = environments.find(cell["runtime"])
+    runtime = runtimes.find(cell["runtime"])
     places = {(place["cpus"], place["nodes"]) for place in cell["places"]}
     shared = len(places) == 1 and all(nodes == cell["everything"]["nodes"] for _, nodes in places)
-    if not cell["restricted"] or environment.own_places or host.get("cpusets", True) or (environment.bound and shared):
+    if not cell["restricted"] or runtime.own_places or host.get("cpusets", True) or (runtime.bound and shared):
         return None
-    return f"{environment.label}: processors of its containers' own take cpusets, which this user may not make"
+    return f"{runtime.label}: processors of its containers' own take cpusets, which this user may not make"
 
 
 def _unseen(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -> str | None:
@@ -230,7 +230,7 @@ def _several(runtime: str, level: str) -> bool:
 
     Bare metal has them only where groups of ranks have cores of their own.
     """
-    return environments.find(runtime).containers or affinity.LEVELS[level].by_container
+    return runtimes.find(runtime).containers or affinity.LEVELS[level].by_container
 
 
 def _paper_setting(hardware: str, largest: int) -> scheme.Setting:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll import design, environments, instruments, workloads
+from plimsoll import design, instruments, runtimes, workloads
 from plimsoll.claims import book
 from plimsoll.designs.splitting import affinity, scheme, words
 from plimsoll.designs.splitting.factors import OF_EXPERIMENT, Factors
@@ -28,7 +28,7 @@ class Check(design.Check):
         sections = workloads.find(study["benchmark"], Application).sections
         refer("factors.hardware", factors["hardware"], list(scheme.SOCKETS))
         refer("factors.mode", factors["mode"], list(scheme.MODES))
-        refer("factors.runtime", factors["runtime"], sorted(environments.known()))
+        refer("factors.runtime", factors["runtime"], sorted(runtimes.known()))
         refer("asks", study.get("asks", []), factors["runtime"])
         refer("baseline", [study["baseline"]], factors["runtime"])
         refer("factors.affinity", factors["affinity"], list(affinity.LEVELS))

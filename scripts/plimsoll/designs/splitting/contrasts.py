@@ -133,9 +133,9 @@ class Contrasts(design.Contrasts):
 
     def comparison_finder(self, plan: SplittingPlan, study: dict):
         """Return a function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
-        from plimsoll import environments
+        from plimsoll import runtimes
 
-        known = environments.known()
+        known = runtimes.known()
         variants = {name for name in study["factors"]["runtime"] if known[name].variant_of}
         cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import design, environments
+from plimsoll import design, runtimes
 from plimsoll.analysis import tables as analysis_tables
 from plimsoll.designs.splitting import host_tables, watching, words
 from plimsoll.designs.splitting.factors import SplittingPlan
@@ -49,7 +49,7 @@ class Report(design.Report):
             **measured(sources.tables, study),
             "watching": watching.cost(observations, study["alpha"]),
             "cross_checks": watching.cross_checks(observations, study.get("cross_checks", {})),
-            "labels": {name: runtime.label for name, runtime in environments.known().items()},
+            "labels": {name: runtime.label for name, runtime in runtimes.known().items()},
         }
 
 
@@ -145,7 +145,7 @@ def seccomp(tests: pd.DataFrame, alpha: float) -> list[dict]:
     """Return the tests of Docker with the capability against Docker without it: one container, exactly subscribed, free."""
     if tests.empty:
         return []
-    added = [name for name, environment in environments.known().items() if getattr(environment, "capabilities", ())]
+    added = [name for name, runtime in runtimes.known().items() if getattr(runtime, "capabilities", ())]
     there = (tests["comparison"] == "against docker") & tests["runtime"].isin(added)
     return _rows(tests[there & (tests["scheme"] == "E1") & (tests["affinity"] == "any")], alpha)
 

@@ -25,7 +25,7 @@ def features(asked: Asked):
     """Return table 5: what each runtime isolates, as seen from inside, with the paper's values."""
     import pandas as pd
 
-    from plimsoll.environments import isolation
+    from plimsoll.runtimes import isolation
 
     return pd.DataFrame(isolation.rows(asked.read("environments"), asked.table["printed"]))
 

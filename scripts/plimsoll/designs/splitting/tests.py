@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.analysis import paper_tests
 from plimsoll.designs.splitting import scheme
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
@@ -65,7 +65,7 @@ def pairs(cells: pd.DataFrame, baseline: str, variants: dict[str, str]) -> list[
 
 def of_study(study: dict, observations: pd.DataFrame) -> pd.DataFrame:
     """Return the tests of a study (`of_cells`). The observations are of runs without an instrument."""
-    variants = {name: environment.variant_of for name, environment in environments.known().items() if environment.variant_of}
+    variants = {name: runtime.variant_of for name, runtime in runtimes.known().items() if runtime.variant_of}
     return of_cells(observations, study["baseline"], study["alpha"], variants)
 
 

@@ -1,6 +1,6 @@
 """Names of levels and cells of a splitting study, for people: two Docker containers, exactly subscribed, any processor."""
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.splitting.scheme import ALONE
 from plimsoll.instruments.base import Instrument
 from plimsoll.pages.glossary import Term
@@ -100,8 +100,8 @@ STANDARD = "standard"
 
 def level(factor: str, name: str) -> str:
     """Return a level of a factor for people. A name without words of its own is kept, with blanks for underscores."""
-    if factor == "runtime" and name in environments.known():
-        label = environments.find(name).label
+    if factor == "runtime" and name in runtimes.known():
+        label = runtimes.find(name).label
         return label[0].lower() + label[1:] if name == BARE else label
     return LEVELS.get(factor, {}).get(name, name.replace("_", " "))
 

@@ -8,17 +8,17 @@ import contextlib
 import os
 import time
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.tuning import judge
 from plimsoll.designs.tuning.factors import TuningCell
-from plimsoll.environments import docker_elsewhere
-from plimsoll.environments.docker_elsewhere import DockerElsewhere
-from plimsoll.environments.networks.second_host import Away, Reached
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.images import store
 from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
+from plimsoll.runtimes import docker_elsewhere
+from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
+from plimsoll.runtimes.networks.second_host import Away, Reached
 from plimsoll.services import counted, daemon
 from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.hadoop import prices
@@ -51,8 +51,8 @@ class _Run(Run):
     def __init__(self, attempt: Attempt):
         self.attempt = attempt
         self.cell: TuningCell = attempt.cell
-        self.environment = environments.find(self.cell["runtime"])
-        self.services = Services(self.environment, attempt.identity, attempt.folder)
+        self.runtime = runtimes.find(self.cell["runtime"])
+        self.services = Services(self.runtime, attempt.identity, attempt.folder)
         node_megabytes = self.cell["parameters"]["node_megabytes"]
         self.engines = [DockerElsewhere(host["name"]) for host in self.cell["parameters"].get("hosts", [])]
         known = attempt.image, attempt.folder, self.cell["workers"], node_megabytes
@@ -73,10 +73,10 @@ class _Run(Run):
         self._refuse_full()
         seed = self.cell["parameters"]["seed"]
         data = {name: self._data(seed, size) for name, size in self.cell["sizes"].items()}
-        self.device = disk.device_of(self.environment.storage())
+        self.device = disk.device_of(self.runtime.storage())
         for engine in self.engines:
             self._settle(engine)
-        self.attempt.watch.room.watch({disk.CONTAINERS: self.environment.storage()})
+        self.attempt.watch.room.watch({disk.CONTAINERS: self.runtime.storage()})
         with counted.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
             self.cluster.start()
@@ -150,4 +150,4 @@ class _Run(Run):
     def _refuse_full(self) -> None:
         """Raise Outage if the disk has too little room for what the cluster writes."""
         needed = TIMES_THE_DATA * sum(self.cell["sizes"].values()) + disk.SPARE_BYTES
-        disk.refuse_less(self.environment.storage(), needed)
+        disk.refuse_less(self.runtime.storage(), needed)

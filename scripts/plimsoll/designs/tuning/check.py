@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll import design, environments
+from plimsoll import design, runtimes
 from plimsoll.claims import book
 from plimsoll.designs.tuning.factors import BASELINE, Factors
 from plimsoll.designs.tuning.strategies import parts
@@ -27,10 +27,10 @@ class Check(design.Check):
                 raise PlimsollError(f"{source}: experiments.{name}: it needs either `strategy` or `factors`.")
             refer(f"experiments.{name}.strategy", experiment.get("strategy", []), list(known))
             refer(f"experiments.{name}.factors", experiment.get("factors", []), [name for name in known if name != BASELINE])
-            refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(environments.known()))
+            refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(runtimes.known()))
             for runtime in experiment["runtime"]:
-                environment = environments.find(runtime)
-                if not environment.services or environment.own_kernels or environment.nested:
+                found = runtimes.find(runtime)
+                if not found.services or found.own_kernels or found.nested:
                     raise PlimsollError(
                         f"{source}: experiments.{name}.runtime: {runtime} cannot keep the nodes of a cluster up."
                     )
@@ -43,4 +43,4 @@ class Check(design.Check):
         for side, levels in book.levels_of(claim):
             named = [part for strategy in levels.get("strategy", []) for part in parts(strategy)]
             refer(f"{side}.strategy", named, list(study["strategies"]))
-            refer(f"{side}.runtime", levels.get("runtime", []), sorted(environments.known()))
+            refer(f"{side}.runtime", levels.get("runtime", []), sorted(runtimes.known()))

@@ -1,6 +1,6 @@
 """Names of levels and cells of a study of tuning, for people."""
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.tuning.strategies import parts
 from plimsoll.pages.glossary import Term
 
@@ -21,8 +21,8 @@ GLOSSARY = (
 
 def level(factor: str, name: str) -> str:
     """Return a level of a factor for people. A name without words of its own is kept, with blanks for underscores."""
-    if factor == "runtime" and name in environments.known():
-        return environments.find(name).label
+    if factor == "runtime" and name in runtimes.known():
+        return runtimes.find(name).label
     if factor == "strategy":
         return " and ".join(part.replace("_", " ").replace("lzo", "LZO").replace("lz4", "LZ4") for part in parts(name))
     return name.replace("_", " ")

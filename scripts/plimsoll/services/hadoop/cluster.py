@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.environments.base import Node, all_of
-from plimsoll.environments.docker_elsewhere import DockerElsewhere
-from plimsoll.environments.networks import second_host
-from plimsoll.environments.networks.base import HostNetwork
 from plimsoll.errors import Unavailable
 from plimsoll.host import variables
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.measuring.watch import Watch
+from plimsoll.runtimes.base import Node, all_of
+from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
+from plimsoll.runtimes.networks import second_host
+from plimsoll.runtimes.networks.base import HostNetwork
 from plimsoll.services.hadoop import configuration, rest, told
 from plimsoll.services.kept import Services
 from plimsoll.workloads import printed
@@ -161,13 +161,13 @@ class Cluster:
     def ended(self) -> list[str]:
         """Return the names of the cluster's containers that no longer run."""
         listed = ["ps", "--all", "--filter", f"name={self.services.name('')}", "--format", "{{.Names}} {{.State}}"]
-        said = all_of([[*engine.command, *listed] for engine in (self.services.environment, *self.engines)])
+        said = all_of([[*engine.command, *listed] for engine in (self.services.runtime, *self.engines)])
         states = dict(line.split() for text in said for line in text.splitlines())
         return [node.name for node in self.nodes if states.get(node.name) != "running"]
 
     def _said(self, name: str) -> str:
         """Return the last words of a container that has ended."""
-        homes = [self.services.environment, *(self.engines or [self.services.environment] * len(self.nodes))]
+        homes = [self.services.runtime, *(self.engines or [self.services.runtime] * len(self.nodes))]
         said = {node.name: home for node, home in zip(self.nodes, homes, strict=False)}[name].last_words(name)
         return said or f"{name} ended without a word"
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from plimsoll import documents, paths
-from plimsoll.environments import mounts
-from plimsoll.environments.base import LABELLED, output
-from plimsoll.environments.docker import Docker
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
+from plimsoll.runtimes import mounts
+from plimsoll.runtimes.base import LABELLED, output
+from plimsoll.runtimes.docker import Docker
 
 NOTED = "prices.json"
 # Where the generator's container mounts the folder of the data.

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from plimsoll import environments
+from plimsoll import runtimes
 from plimsoll.designs.nesting import statistics, words
 from plimsoll.designs.nesting.charts import lines
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, of_placement
@@ -126,7 +126,7 @@ def _mark(placement: str, data: FigureData) -> Line2D:
 def _rows(summary: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return (client, server, network) of each row: bare metal first, then containers, then nested ones."""
     keys = summary[KEYS].drop_duplicates().itertuples(index=False, name=None)
-    order = list(style.looks(environments.known()))
+    order = list(style.looks(runtimes.known()))
     return sorted(keys, key=lambda key: (order.index(_environment(*key)), key))
 
 

@@ -14,7 +14,7 @@ WIDTH = 0.8
 VOLUME_HATCH = "//"
 
 
-def environments(table: pd.DataFrame) -> list[tuple[str, str]]:
+def runtimes(table: pd.DataFrame) -> list[tuple[str, str]]:
     """Return (runtime, storage) of each combination in a table, bare metal first."""
     keys = list(table[["runtime", "storage"]].drop_duplicates().itertuples(index=False, name=None))
     order = list(style.looks({runtime for runtime, _ in keys}))

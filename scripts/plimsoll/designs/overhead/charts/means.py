@@ -27,7 +27,7 @@ class Means(Overheads):
         size = (style.COLUMN_INCHES, 0.8 + 1.5 * panels)
         figure, axes = plt.subplots(panels, 1, figsize=size, layout="constrained", squeeze=False, sharex=True)
         ours, *theirs = axes[:, 0]
-        keys = levels.environments(summary)
+        keys = levels.runtimes(summary)
         metrics = list(data.metrics)
         for position, (key, look) in enumerate(levels.looks(keys).items()):
             own = summary[(summary["runtime"] == key[0]) & (summary["storage"] == key[1])].set_index("metric").reindex(metrics)

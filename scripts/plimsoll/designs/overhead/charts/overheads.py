@@ -31,7 +31,7 @@ class Overheads(Chart):
 
     def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
         style.apply()
-        keys = levels.not_bare(levels.environments(summary))
+        keys = levels.not_bare(levels.runtimes(summary))
         wide = 2 if len(data.metrics) * len(keys) > 6 else 1
         size = (wide * style.COLUMN_INCHES, 3.6)
         figure, (above, below) = plt.subplots(2, 1, figsize=size, layout="constrained", sharex=True)

@@ -25,7 +25,7 @@ class Radar(Overheads):
         metrics = list(data.metrics)
         angles = np.linspace(0, 2 * np.pi, len(metrics), endpoint=False)
         handles = []
-        for key, look in levels.looks(levels.environments(summary)).items():
+        for key, look in levels.looks(levels.runtimes(summary)).items():
             own = summary[(summary["runtime"] == key[0]) & (summary["storage"] == key[1])].set_index("metric").reindex(metrics)
             scores = own["score"].astype(float).to_numpy()
             line = {"color": look.colour, "linewidth": 1.2, "marker": "o", "markersize": 3, "label": look.label}

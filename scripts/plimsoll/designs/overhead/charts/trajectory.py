@@ -34,7 +34,7 @@ class Trajectory(Chart):
         metrics = list(data.metrics)
         size = (2 * style.COLUMN_INCHES, 0.8 + 0.95 * len(metrics))
         figure, axes = plt.subplots(len(metrics), 1, figsize=size, layout="constrained", sharex=True, squeeze=False)
-        keys = levels.environments(summary)
+        keys = levels.runtimes(summary)
         looks = levels.looks(keys)
         for axis, metric in zip(axes[:, 0], metrics, strict=True):
             for number, (key, look) in enumerate(looks.items()):

@@ -1,0 +1,105 @@
+"""Folders for the engines of parents. Each is a copy of the folder of an engine that has loaded the child's image.
+
+Loading takes most of a parent's start. Where creation is measured there is no copy. Image layers are hard links,
+because an engine never changes their files. The rest is copied. Networks are left out, because an engine makes its
+own.
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from plimsoll import paths
+from plimsoll.errors import Unavailable
+from plimsoll.interchange import Image
+from plimsoll.runtimes.base import output
+
+# Subfolders of an engine's folder: its notes of images, and the images' layers.
+COPIED, LINKED = "image", "overlay2"
+# Type of a file system on which layers cannot be stacked.
+STACKED = "overlayfs"
+
+
+def loaded(image: Image) -> Path:
+    """Return the path of the folder of an engine that has loaded an image. It lies beside the image's other forms."""
+    return Path(image["archive"]).with_name("engine")
+
+
+def usable(image: Image) -> bool:
+    """Return whether engines can have their folders where the image is.
+
+    They can only for root, because other users cannot remove what engines write. They cannot if `refuse` noted so, or
+    if layers cannot be stacked on that file system.
+    """
+    folder = str(Path(image["archive"]).parent)
+    if os.geteuid() or _refused(image).exists():
+        return False
+    return output(["stat", "--file-system", "--format", "%T", folder]).strip() != STACKED
+
+
+def make(name: str) -> None:
+    """Make an empty folder for the parent of this name. Raise Unavailable if that fails."""
+    try:
+        of(name).mkdir(parents=True)
+    except OSError as problem:
+        raise Unavailable(f"the engine's folder {of(name)} cannot be made: {problem.strerror}") from problem
+
+
+def refuse(image: Image, why: str) -> None:
+    """Note that no engine can have its folder where an image is, with the reason."""
+    _refused(image).write_text(f"{why}\n")
+
+
+def forget(image: Image) -> None:
+    """Remove the folder of the engine that has loaded an image, if it exists."""
+    output(["rm", "-rf", str(loaded(image))])
+
+
+def keep(name: str, image: Image) -> None:
+    """Make the folder of an engine that has ended, cut down to images and layers, the one that others copy, in one
+    step."""
+    made = of(name)
+    for entry in made.iterdir():
+        if entry.name not in (COPIED, LINKED):
+            output(["rm", "-rf", str(entry)])
+    # Without this, what a power failure leaves of the folder would be taken for complete.
+    output(["sync", "--file-system", str(made)])
+    if not loaded(image).exists():
+        made.rename(loaded(image))
+
+
+def copy_all(names: Sequence[str], image: Image) -> None:
+    """Make a folder for the parent of each name. Raise Unavailable, with none of them left, if that fails."""
+    try:
+        for name in names:
+            make(name)
+            output(["cp", "--archive", str(loaded(image) / COPIED), str(of(name))])
+            output(["cp", "--archive", "--link", str(loaded(image) / LINKED), str(of(name))])
+    except Unavailable:
+        remove(names)
+        raise
+
+
+def of(name: str) -> Path:
+    """Return the path of the folder of the parent of this name. It may not exist."""
+    return _all() / name
+
+
+def remove(names: Sequence[str]) -> None:
+    """Remove the folders of the parents of these names. Missing ones are ignored."""
+    if there := [str(of(name)) for name in names if of(name).exists()]:
+        output(["rm", "-rf", *there])
+
+
+def sweep() -> None:
+    """Remove the folders of all runs."""
+    shutil.rmtree(_all(), ignore_errors=True)
+
+
+def _refused(image: Image) -> Path:
+    return loaded(image).with_name("engine.refused")
+
+
+def _all() -> Path:
+    return paths.image_store() / ".engines"
