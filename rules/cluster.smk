@@ -89,7 +89,7 @@ rule compare_pair:
         "hosts/compare/{one}--{other}/compare.txt",
     localrule: True
     params:
-        code=lambda wildcards: code.digest("cli.compare.compare", tuple(sorted(designs.known()))),
+        code=lambda wildcards: code.digest("features.compare.compare.compare", tuple(sorted(designs.known()))),
         folder="hosts/compare/{one}--{other}",
     shell:
         "status=0; python -m plimsoll.cli compare hosts/{wildcards.one:q}/results hosts/{wildcards.other:q}/results --force --out {params.folder:q} --directory ."

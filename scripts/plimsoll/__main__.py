@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from plimsoll import tasks
+from plimsoll import features, tasks
 from plimsoll.errors import guarded
 from plimsoll.measuring import stop
 from plimsoll.terminal import interruption
@@ -92,7 +92,6 @@ def _parser() -> argparse.ArgumentParser:
     told = stage(_findings)
     told.add_argument("--results", type=Path, default=Path("results"), help="if they are not those of this machine")
     told.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    stage(_keep_reference).add_argument("settings", nargs="*", help="the configuration, as after --config")
     compared = stage(_compare_hosts, paths=("page", "table"))
     told = "folders of hosts or of results, and archives; without any those beside the page"
     compared.add_argument("folders", nargs="*", type=Path, help=told)
@@ -111,6 +110,8 @@ def _parser() -> argparse.ArgumentParser:
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
     made_of_study = (*made, "variance", *folders, "output")
     stage(_report, "study", paths=made_of_study, says="{study}: writing the report")
+    for add in features.every("stages"):
+        add(stage)
     return parser
 
 
@@ -323,16 +324,6 @@ def _hours(options: argparse.Namespace) -> None:
 def _new_session(options: argparse.Namespace) -> None:
     """begin another session of the selected studies: put aside what they have measured, and make engine and images fresh"""
     tasks.begin_session(options.settings)
-
-
-def _keep_reference(options: argparse.Namespace) -> None:
-    """make what was measured of the selected studies the reference measurements of the project"""
-    from plimsoll import paths, references
-    from plimsoll.config import configuration, studies
-
-    for name in sorted(studies.selected(configuration.read(options.settings)["studies"])):
-        folder = references.keep(_study(name), Path("results"), paths.REFERENCES)
-        print(f"{folder} has what was measured here.")
 
 
 def _clean_up(options: argparse.Namespace) -> None:

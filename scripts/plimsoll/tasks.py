@@ -136,11 +136,11 @@ def compare_hosts(folders: Sequence[Path], page: Path, table: Path) -> None:
     Without any folder, take those that lie beside the page.
     """
     from plimsoll import designs
-    from plimsoll.archives import opening
     from plimsoll.pages import hosts_page
+    from plimsoll.result_sets import archived
 
     folders = list(folders) or _beside(page)
-    hosts_page.write(folders, [opening.folder_of(path) for path in folders], page, table, designs.known())
+    hosts_page.write(folders, [archived.folder_of(path) for path in folders], page, table, designs.known())
 
 
 def _beside(page: Path) -> list[Path]:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import typer
 from plimsoll import cli, paths, tasks
-from plimsoll.archives import reading
 from plimsoll.cli import groups, names, show, steps
 from plimsoll.cli.statuses import Status
 from plimsoll.config import studies
+from plimsoll.features.archive import reading
 from typer.testing import CliRunner
 
 from tests.conftest import PROJECT

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll import paths, tasks
-from plimsoll.archives import layout
 from plimsoll.claims import across, book, findings
 from plimsoll.cluster import marker
+from plimsoll.features.archive import layout
 
 from tests import pages
 from tests.conftest import REFERENCE, built

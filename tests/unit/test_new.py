@@ -9,7 +9,7 @@ import pytest
 import yaml
 from plimsoll.designs.table import judged
 from plimsoll.errors import PlimsollError
-from plimsoll.starting import code, study
+from plimsoll.features.new import code, study
 
 from tests.conftest import PROJECT
 
