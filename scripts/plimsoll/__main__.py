@@ -58,10 +58,6 @@ def _parser() -> argparse.ArgumentParser:
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",), says="image {name}: building it if it is not there")
-    stage(_sbom, paths=("image", "output"), says="{image.stem}: listing what its image holds")
-    stage(_image_file, paths=("output",)).add_argument("settings", nargs="*", help="the configuration, as after --config")
-    taken = stage(_take_images, paths=("file",))
-    taken.add_argument("settings", nargs="*", help="the configuration, as after --config")
     tried = stage(_runtimes, paths=("image", "output"), says="runtimes: trying each of them")
     tried.add_argument("--plans", nargs="+", type=Path, required=True, help="of the studies that run the image")
     tried.add_argument("--wishes", nargs="+", required=True, help="runtime=required, optional or off")
@@ -92,14 +88,6 @@ def _parser() -> argparse.ArgumentParser:
     told = stage(_findings)
     told.add_argument("--results", type=Path, default=Path("results"), help="if they are not those of this machine")
     told.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    compared = stage(_compare_hosts, paths=("page", "table"))
-    told = "folders of hosts or of results, and archives; without any those beside the page"
-    compared.add_argument("folders", nargs="*", type=Path, help=told)
-    reached = stage(_measure_by_ssh, "name", "ssh", "there", paths=("here", "images"))
-    reached.add_argument("--hours", help="of measuring each study")
-    reached.add_argument("--target", action="append", default=[], help="what is made there")
-    reached.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    stage(_mark_done, "host", paths=("folder",))
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
     for option in ("image", "host", "environments", "runs"):
         table.add_argument(f"--{option}", type=Path)
@@ -153,28 +141,6 @@ def _image(options: argparse.Namespace) -> None:
     image = builder.build(options.name, options.base)
     timetable.note_image(options.name, time.monotonic() - begun)
     options.output.write_text(json.dumps(image, indent=1) + "\n")
-
-
-def _sbom(options: argparse.Namespace) -> None:
-    """list what an image holds, as a software bill of materials"""
-    from plimsoll.images import saved, sbom, store
-    from plimsoll.measuring import planned
-
-    image = planned.image(options.image)
-    store.keep(image)
-    with saved.opened(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
-        bill = sbom.bill(whole, stages)
-    options.output.write_text(bill)
-
-
-def _image_file(options: argparse.Namespace) -> None:
-    """write the images of the selected studies into one file, for a machine that cannot build them"""
-    tasks.write_images(options.output, options.settings)
-
-
-def _take_images(options: argparse.Namespace) -> None:
-    """take images from a file, instead of building them"""
-    tasks.take_images(options.file, options.settings)
 
 
 def _runtimes(options: argparse.Namespace) -> None:
@@ -338,28 +304,6 @@ def _findings(options: argparse.Namespace) -> None:
 
     chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
     screen.tell(lambda width: closing.of_studies(options.results, chosen, width))
-
-
-def _compare_hosts(options: argparse.Namespace) -> None:
-    """set the verdicts of several hosts beside each other"""
-    tasks.compare_hosts(options.folders, options.page, options.table)
-
-
-def _measure_by_ssh(options: argparse.Namespace) -> None:
-    """measure on a host that ssh reaches, and bring back what was measured"""
-    from plimsoll.cluster import by_ssh
-
-    reached = by_ssh.Reached(options.name, options.ssh, f"{options.there}/{options.name}")
-    asked = ["--images", "images.tar.gz", *(["--hours", options.hours] if options.hours else [])]
-    asked += [word for target in options.target for word in ("--target", target)]
-    by_ssh.measure(reached, options.here, options.images, [*asked, *options.settings])
-
-
-def _mark_done(options: argparse.Namespace) -> None:
-    """note that a host is done"""
-    from plimsoll.cluster import marker
-
-    marker.write(options.folder, options.host)
 
 
 def _table(options: argparse.Namespace) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from plimsoll import features
 from plimsoll.errors import PlimsollError
 
 if TYPE_CHECKING:  # a command that only prints its help imports nothing of the configuration
@@ -75,36 +75,9 @@ def begin_session(settings: Sequence[str]) -> None:
             print(f"plimsoll: {name}: session {session.number} ({made})", flush=True)
 
 
-def write_images(target: Path, settings: Sequence[str]) -> None:
-    """Write the images of the selected studies into one file, for a machine that cannot build them."""
-    from plimsoll import designs
-    from plimsoll.config import configuration, studies
-    from plimsoll.images import builder, portable
-
-    config = configuration.read(settings)
-    chosen = studies.selected(config["studies"])
-    names = dict.fromkeys(studies.load(name, designs.known())["image"] for name in chosen)
-    images = [(name, builder.build(name, config["base_image"])) for name in names]
-    portable.write(images, target, _say_of_images)
-
-
 def take_images(source: Path, settings: Sequence[str]) -> None:
-    """Take images from a file, instead of building them."""
-    from plimsoll import runtimes
-    from plimsoll.config import configuration
-    from plimsoll.images import portable
-    from plimsoll.measuring import lock
-
-    base = configuration.read(settings)["base_image"]
-    # No process measures an image while it is replaced.
-    with lock.machine(runtimes.known):
-        for tag, compared in portable.take(source, base).items():
-            for said in (f"{tag} is taken from {source}", *compared):
-                _say_of_images(said)
-
-
-def _say_of_images(text: str) -> None:
-    print(f"images: {text}", file=sys.stderr, flush=True)
+    """Take images from a file, instead of building them. Raise PlimsollError if this version cannot."""
+    features.needed("take_images")(source, settings)
 
 
 def clean_up(everything: bool) -> None:
@@ -128,27 +101,6 @@ def clean_up(everything: bool) -> None:
     if everything:
         removed += clean_up.everything(there)
     print("\n".join(f"removed: {what}" for what in removed) or "Nothing was left.")
-
-
-def compare_hosts(folders: Sequence[Path], page: Path, table: Path) -> None:
-    """Set the verdicts of several hosts beside each other: results in folders, and archives.
-
-    Without any folder, take those that lie beside the page.
-    """
-    from plimsoll import designs
-    from plimsoll.pages import hosts_page
-    from plimsoll.result_sets import archived
-
-    folders = list(folders) or _beside(page)
-    hosts_page.write(folders, [archived.folder_of(path) for path in folders], page, table, designs.known())
-
-
-def _beside(page: Path) -> list[Path]:
-    """Return what was measured elsewhere and lies beside a page: folders of hosts that are complete, and archives."""
-    from plimsoll.cluster import marker
-
-    marked = (mark.parent for mark in page.parent.glob(f"*/{marker.FILE}"))
-    return sorted([*marked, *page.parent.glob("*.zip")], key=str)
 
 
 def refused(problem: OSError) -> PlimsollError | None:

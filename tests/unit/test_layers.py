@@ -12,13 +12,13 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # From the lowest layer to the highest. A room (a package or module of plimsoll) imports from layers earlier in this
 # list. Rooms of one layer do not import each other.
 LAYERS = (
-    ("errors", "interchange", "paths", "spelling", "features"),
-    ("registry", "documents", "code"),
+    ("errors", "interchange", "paths", "spelling"),
+    ("registry", "features", "documents", "code"),
     ("design",),
     ("config", "host"),
     ("workloads", "measuring"),
     ("runtimes",),
-    ("images", "mpi", "services", "cluster"),
+    ("images", "mpi", "services"),
     ("instruments",),
     ("planning",),
     ("analysis",),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from plimsoll import features
 
-from tests.conftest import PROJECT, small
+from tests.conftest import PROJECT, REFERENCE, small
 
 FOLDERS = [one.folder for one in features.FEATURES]
 # Prints the commands and the studies; and plans one of them for a machine that is given.
@@ -33,8 +33,9 @@ study = studies.load("li2018", designs.known())
 plan = planner.make(study, studies.profile("ci"), json.loads(sys.argv[1]), configuration.read([]), {})
 print("cells", *plan["cells"])
 """
-# Makes every table, verdict and page of a small study. Figures are drawn by other tests.
+# Makes every table, verdict and page of a small study. Its figures are those of a folder, because drawing takes long.
 MADE = """
+import shutil, sys
 from pathlib import Path
 
 from plimsoll import designs
@@ -45,7 +46,7 @@ from tests.conftest import small
 study = studies.load("li2018", designs.known())
 Path("results/li2018").mkdir(parents=True)
 made_up.write(Path("results/li2018"), study, made_up.plan_of(study, small()))
-made_up.make(study, draw=lambda *_: None)
+made_up.make(study, draw=lambda *_: shutil.copytree(sys.argv[1], "results/li2018/figures", dirs_exist_ok=True))
 print("made", Path("results/li2018/report.html").stat().st_size)
 """
 
@@ -115,7 +116,7 @@ def test_a_feature_can_be_left_out(one, copy):
 @pytest.mark.parametrize("one", features.FEATURES, ids=FOLDERS)
 def test_pages_are_made_without_a_feature(one, copy):
     copy.leave_out(one.folder)
-    assert told(copy.run("-c", MADE), "made")
+    assert told(copy.run("-c", MADE, str(REFERENCE / "li2018/figures")), "made")
 
 
 def test_all_features_can_be_left_out(copy):
@@ -124,7 +125,7 @@ def test_all_features_can_be_left_out(copy):
     gone = {name for one in features.FEATURES for name in one.commands}
     assert {"reproduce", "list", "show"} <= (there := set(re.findall(r"^  ([a-z-]+)  ", helped, re.MULTILINE)))
     assert not gone & there
-    assert told(copy.run("-c", MADE), "made")
+    assert told(copy.run("-c", MADE, str(REFERENCE / "li2018/figures")), "made")
 
 
 def named(package: Path) -> str:

@@ -15,10 +15,10 @@ from plimsoll.errors import PlimsollError
 # Names of the commands, under the headings of the help. A command is a module of this folder, or of a feature's.
 COMMANDS = {
     features.MEASURE: ("reproduce", "plan", "session", "precise"),
-    features.READ: ("list", "show", "hosts", "notebooks"),
-    features.HAND_ON: ("image",),
+    features.READ: ("list", "show", "notebooks"),
+    features.HAND_ON: (),
     features.BEGIN: (),
-    "This machine": ("setup", "add", "drop", "new-system", "vulnerabilities", "clean-up", "version"),
+    features.MACHINE: ("setup", "add", "drop", "new-system", "clean-up", "version"),
 }
 EXAMPLES = "Examples:"
 # Columns of a help, in a terminal that has them.

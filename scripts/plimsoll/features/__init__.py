@@ -5,10 +5,14 @@ Nothing else imports a feature, and no feature imports another. Without its fold
 
 import importlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
+
+from plimsoll.errors import PlimsollError
 
 # Headings of the help that commands are listed under.
 MEASURE, READ, HAND_ON, BEGIN = "Measure", "Read the results", "Hand results on", "Begin"
+MACHINE = "This machine"
 
 
 class Feature(NamedTuple):
@@ -28,6 +32,9 @@ ARCHIVE = {
 }
 FEATURES = (
     Feature("archive", {"archive": HAND_ON, "remake": HAND_ON}, ARCHIVE),
+    Feature("image_file", {"image": HAND_ON}, {"stages": "stages.add", "take_images": "stages.take_images"}),
+    Feature("hosts", {"hosts": READ}, {"stages": "stages.add"}),
+    Feature("bills", {"vulnerabilities": MACHINE}, {"stages": "stages.add"}),
     Feature("compare", {"compare": READ}),
     Feature("check", {"check": READ}),
     Feature("judge", {"judge": READ}),
@@ -50,6 +57,18 @@ def below(heading: str) -> tuple[str, ...]:
 def offered(name: str) -> Callable | None:
     """Return the function that a feature offers under a name; None if no feature does."""
     return next(iter(every(name)), None)
+
+
+def needed(name: str) -> Callable:
+    """Return the function that a feature offers under a name. Raise PlimsollError if no feature does."""
+    if found := offered(name):
+        return found
+    raise PlimsollError(f"This needs a feature that offers {name}, and none is there. Nothing was done.")
+
+
+def rules() -> list[Path]:
+    """Return the files with rules of features, which the Snakefile includes."""
+    return [path for one in FEATURES if (path := Path(__file__).parent / one.folder / "rules.smk").is_file()]
 
 
 def every(name: str) -> list[Callable]:

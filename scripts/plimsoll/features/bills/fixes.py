@@ -1,6 +1,6 @@
 """Security fixes that Debian has published since an image was built: known vulnerabilities that have a name and a fix.
 
-The packages come from the image's bill of materials (plimsoll.images.sbom). Vulnerabilities without a fix, and software
+The packages come from the image's bill of materials (plimsoll.features.bills.sbom). Vulnerabilities without a fix, and software
 that is not Debian's, need a scanner with its own vulnerability list: docs/explanation/security.md.
 """
 

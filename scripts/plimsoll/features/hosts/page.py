@@ -15,11 +15,11 @@ import pandas as pd
 
 from plimsoll import documents, paths, spelling
 from plimsoll.claims import across, book, findings, verdicts
-from plimsoll.cluster import marker
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError, shown
+from plimsoll.features.hosts import marker
 from plimsoll.pages import asked, formats, glossary, verdict_page, wording
 from plimsoll.pages.verdict_page import MARKS
 
@@ -208,7 +208,7 @@ def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path)
     every = [finding for of_study in parts.values() for finding in of_study]
     return (
         formats.environment()
-        .get_template("hosts.html.j2")
+        .get_template("hosts/hosts.html.j2")
         .render(
             columns=[_host(column, folder) for column in columns],
             parts=parts,

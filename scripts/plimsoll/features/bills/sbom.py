@@ -21,8 +21,8 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from plimsoll import paths
+from plimsoll.features.bills.image_layers import Saved
 from plimsoll.images import contents, jars, settings
-from plimsoll.images.saved import Saved
 from plimsoll.runtimes.base import name_of
 
 RELEASE, DEBIAN_VERSION = "usr/lib/os-release", "etc/debian_version"

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from plimsoll.cluster.hosts import Host, Hosts
 from plimsoll.errors import PlimsollError
+from plimsoll.features.hosts.named_hosts import Host, Hosts
 
 PLUGIN = "snakemake_executor_plugin_slurm"
 INSTALLED = "`bash scripts/setup/slurm.sh` puts it into .venv, from where Snakemake must be called"

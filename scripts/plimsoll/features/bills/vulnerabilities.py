@@ -15,7 +15,8 @@ def vulnerabilities(directory: options.Directory = None) -> None:
     Examples:
       plimsoll vulnerabilities
     """
-    from plimsoll.images import debian, fixes
+    from plimsoll.features.bills import fixes
+    from plimsoll.images import debian
 
     place.enter(directory)
     bills = {path.name.partition(".")[0]: fixes.listed(path) for path in sorted(Path("results/images").glob("*.sbom.json"))}

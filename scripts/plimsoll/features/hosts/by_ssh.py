@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from plimsoll import paths
-from plimsoll.cluster import marker
 from plimsoll.errors import PlimsollError
+from plimsoll.features.hosts import marker
 from plimsoll.host import threads
 from plimsoll.runtimes.base import last_words
 from plimsoll.runtimes.networks.second_host import SSH, ours

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from plimsoll import paths, spelling
-from plimsoll.cluster import marker
+from plimsoll import features, paths, spelling
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
+from plimsoll.features.hosts import marker
 
 SCHEMA, SOURCE = "cluster", "config/cluster.yaml, --configfile or --config"
 # Folder of everything about the hosts, below the working directory. Each host has a folder in it.
@@ -78,8 +78,9 @@ class Hosts:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Return the names of each two hosts that are compared."""
-        return list(combinations(self.named, 2)) if self.compare else []
+        """Return the names of each two hosts that are compared; none without the feature `compare`."""
+        can_compare = "compare" in features.modules()
+        return list(combinations(self.named, 2)) if self.compare and can_compare else []
 
     @property
     def image_settings(self) -> list[str]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-from plimsoll.cluster import hosts, slurm
 from plimsoll.errors import PlimsollError
+from plimsoll.features.hosts import named_hosts, slurm
 from plimsoll.measuring import lock
 from plimsoll.terminal.ready import refuse
 
@@ -25,13 +25,13 @@ def executor() -> str:
         refuse(problem)
 
 
-def of(config: Mapping) -> tuple[hosts.Hosts, dict[str, slurm.Node]]:
+def of(config: Mapping) -> tuple[named_hosts.Hosts, dict[str, slurm.Node]]:
     """Return the hosts of a configuration, and what the job of each requests from Slurm.
 
     A host that ssh reaches requests nothing. End the process if the hosts cannot be measured from here.
     """
     try:
-        read = hosts.read(config)
+        read = named_hosts.read(config)
         if read.by_ssh:
             return read, dict.fromkeys(read.named, slurm.Node(1, 0))
         slurm.refuse_names(read.named.values())

@@ -1,0 +1,1 @@
+"""Many hosts: the workflow runs on each of them as on one machine, and a page says which claims hold where."""

@@ -1,0 +1,1 @@
+"""Images in a file, for a machine that cannot build them."""
