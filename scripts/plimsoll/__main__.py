@@ -8,7 +8,6 @@ from pathlib import Path
 from plimsoll import features, tasks
 from plimsoll.errors import guarded
 from plimsoll.measuring import stop
-from plimsoll.terminal import interruption
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -78,13 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
     verdicts.add_argument("--sessions", nargs="+", type=Path, required=True, help="sessions.json of each, in the same order")
     verdicts.add_argument("--beside", nargs="*", type=Path, default=[], help="folders of studies that an earlier start judged")
-    spent = stage(_hours)
-    amount = spent.add_mutually_exclusive_group(required=True)
-    amount.add_argument("--hours", help="of measuring each study; `usual` are those of its design")
-    amount.add_argument("--minutes", help="in all, from the start of this command to the pages")
-    spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
-    stage(_new_session).add_argument("settings", nargs="*", help="the configuration, as after --config")
     told = stage(_findings)
     told.add_argument("--results", type=Path, default=Path("results"), help="if they are not those of this machine")
     told.add_argument("settings", nargs="*", help="the configuration, as after --config")
@@ -272,24 +265,6 @@ def _verdicts(options: argparse.Namespace) -> None:
     table.to_csv(options.table, index=False)
     options.page.write_text(page)
     options.start.write_text(start_page.render(every, _study, options.start.parent))
-
-
-@interruption.explained()
-def _hours(options: argparse.Namespace) -> None:
-    """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
-    from plimsoll.measuring import given_up
-    from plimsoll.planning import amounts
-
-    given_up.begin()
-    # A text that is no time is refused before anything is read.
-    in_all = options.minutes is not None
-    time = tasks.Time(minutes=amounts.minutes(options.minutes)) if in_all else tasks.Time(amounts.hours(options.hours))
-    tasks.measure_for(time, options.settings)
-
-
-def _new_session(options: argparse.Namespace) -> None:
-    """begin another session of the selected studies: put aside what they have measured, and make engine and images fresh"""
-    tasks.begin_session(options.settings)
 
 
 def _clean_up(options: argparse.Namespace) -> None:

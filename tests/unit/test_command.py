@@ -16,6 +16,7 @@ from plimsoll.cli import groups, names, show, steps
 from plimsoll.cli.statuses import Status
 from plimsoll.config import studies
 from plimsoll.features.archive import reading
+from plimsoll.features.sessions import stages
 from typer.testing import CliRunner
 
 from tests.conftest import PROJECT
@@ -183,8 +184,9 @@ def begun(monkeypatch, tmp_path):
 
     monkeypatch.setattr(steps, "set_up", noting("set_up"))
     monkeypatch.setattr(steps, "workflow", noting("workflow", 0))
-    for name in ("measure_for", "take_images", "begin_session"):
+    for name in ("measure_for", "take_images"):
         monkeypatch.setattr(tasks, name, noting(name))
+    monkeypatch.setattr(stages, "begin_session", noting("begin_session"))
     return noted
 
 

@@ -30,8 +30,6 @@ LAYERS = (
     ("designs",),
     ("verdicts",),
     ("workflow", "rounds", "clean_up"),
-    ("hours",),
-    ("minutes",),
     ("measure",),
     ("probing",),
     ("tasks",),

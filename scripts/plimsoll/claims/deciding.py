@@ -1,6 +1,9 @@
 """What would decide an inconclusive claim by `plimsoll precise`: repetitions, runs and seconds, or why it cannot be decided."""
 
 import math
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
 
 from plimsoll.analysis import blocks
 from plimsoll.claims import verdicts
@@ -15,6 +18,8 @@ NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this
 NARROWEST = 0.01
 # Columns of a comparison that name cells: its sides, and what their losses are relative to.
 CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
+# Value in such a column if the other side is a number of the paper.
+PAPER = "the paper"
 
 
 def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
@@ -93,3 +98,18 @@ def _width(rows: list[dict], wanted: int) -> float:
     ]
     narrowest = min(widths, default=precision.WIDTH)
     return max(NARROWEST, min(precision.WIDTH, math.floor(100 * narrowest) / 100))
+
+
+def cells_of(rows: pd.DataFrame) -> list[str]:
+    """Return the paths of all cells in a table of comparisons, in order."""
+    return cells_of_rows(rows[list(CELL_COLUMNS)].to_dict("records"))
+
+
+def cells_of_rows(rows: Iterable[Mapping]) -> list[str]:
+    """Return the paths of all cells that comparisons are about, in order."""
+    return sorted(set().union(*map(cells_of_row, rows)))
+
+
+def cells_of_row(row: Mapping) -> set[str]:
+    """Return the paths of the cells that a comparison is about."""
+    return {row[column] for column in CELL_COLUMNS if isinstance(row.get(column), str)} - {PAPER}

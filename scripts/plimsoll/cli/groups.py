@@ -14,7 +14,7 @@ from plimsoll.errors import PlimsollError
 
 # Names of the commands, under the headings of the help. A command is a module of this folder, or of a feature's.
 COMMANDS = {
-    features.MEASURE: ("reproduce", "plan", "session", "precise"),
+    features.MEASURE: ("reproduce", "plan", "precise"),
     features.READ: ("list", "show", "notebooks"),
     features.HAND_ON: (),
     features.BEGIN: (),

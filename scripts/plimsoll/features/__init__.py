@@ -6,6 +6,7 @@ Nothing else imports a feature, and no feature imports another. Without its fold
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 from plimsoll.errors import PlimsollError
@@ -16,29 +17,27 @@ MACHINE = "This machine"
 
 
 class Feature(NamedTuple):
-    """A feature: its folder, its commands with their headings, and functions that others may call.
+    """A feature: its folder, and its commands with their headings.
 
-    A command is a function of the module of its name. `offers` maps a function's name to its place in the folder.
+    A command is a function of the module of its name. The package of a folder may have `OFFERS`: functions that others
+    may call.
     """
 
     folder: str
-    commands: Mapping[str, str] = {}
-    offers: Mapping[str, str] = {}
+    commands: Mapping[str, str]
 
 
-ARCHIVE = {
-    **{"stages": "stages.add", "remake": "remake.from_archive", "pack": "packing.pack_study"},
-    **{"folder_of": "opening.folder_of", "reference_of": "opening.reference_of"},
-}
 FEATURES = (
-    Feature("archive", {"archive": HAND_ON, "remake": HAND_ON}, ARCHIVE),
-    Feature("image_file", {"image": HAND_ON}, {"stages": "stages.add", "take_images": "stages.take_images"}),
-    Feature("hosts", {"hosts": READ}, {"stages": "stages.add"}),
-    Feature("bills", {"vulnerabilities": MACHINE}, {"stages": "stages.add"}),
+    Feature("time_budget", {}),
+    Feature("archive", {"archive": HAND_ON, "remake": HAND_ON}),
+    Feature("image_file", {"image": HAND_ON}),
+    Feature("sessions", {"session": MEASURE}),
+    Feature("hosts", {"hosts": READ}),
+    Feature("bills", {"vulnerabilities": MACHINE}),
     Feature("compare", {"compare": READ}),
     Feature("check", {"check": READ}),
     Feature("judge", {"judge": READ}),
-    Feature("try_program", {"try": MEASURE}, {"measure_own": "start.measure_own"}),
+    Feature("try_program", {"try": MEASURE}),
     Feature("doctor", {"doctor": MEASURE}),
     Feature("new", {"new": BEGIN}),
 )
@@ -73,9 +72,10 @@ def rules() -> list[Path]:
 
 def every(name: str) -> list[Callable]:
     """Return the functions that features offer under a name."""
-    return [_function(one.folder, one.offers[name]) for one in FEATURES if name in one.offers]
+    packages = [importlib.import_module(f"{__name__}.{one.folder}") for one in FEATURES]
+    return [_function(one, place) for one in packages if (place := getattr(one, "OFFERS", {}).get(name))]
 
 
-def _function(folder: str, place: str) -> Callable:
+def _function(package: ModuleType, place: str) -> Callable:
     module, _, function = place.rpartition(".")
-    return getattr(importlib.import_module(f"{__name__}.{folder}.{module}"), function)
+    return getattr(importlib.import_module(f"{package.__name__}.{module}"), function)

@@ -27,7 +27,7 @@ LONGEST_PAGES = 4
 # Time of a stage of measuring outside its runs: Snakemake's start, observations, the choice of blocks (s).
 STAGE = 25.0
 STAGES = 2
-# Share of the hours in which a study is measured (plimsoll.hours).
+# Share of the hours in which a study is measured (plimsoll.features.time_budget.two_stages).
 MEASURED = 0.92
 PARTS = {"setup": "set-up", "images": "images", "measuring": "measuring", "pages": "pages"}
 # What this command foretold, and the times that this machine took, for later forecasts.

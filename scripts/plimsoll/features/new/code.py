@@ -4,7 +4,7 @@ import inspect
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
-from plimsoll.features.new import checked, class_name, identifier, write
+from plimsoll.features.new.files import checked, class_name, identifier, write
 
 
 def runtime(name: str, root: Path, like: str, label: str) -> list[Path]:

@@ -9,7 +9,7 @@ from plimsoll.designs.table import loading
 from plimsoll.designs.table.contrasts import ordered
 from plimsoll.designs.table.loading import Source
 from plimsoll.errors import PlimsollError, shown
-from plimsoll.features.new import checked, identifier, write
+from plimsoll.features.new.files import checked, identifier, write
 from plimsoll.spelling import hint
 
 BETTER = ("lower", "higher")

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from plimsoll import tasks
 from plimsoll.cli import measuring, options
+from plimsoll.features.sessions import stages
 
 
 def session(
@@ -31,5 +31,5 @@ def session(
     """
     asked = measuring.asked(studies, profile, config)
     time = measuring.time_of(hours, minutes, asked)
-    first = partial(tasks.begin_session, asked.settings)
+    first = partial(stages.begin_session, asked.settings)
     return measuring.measure(asked, time, [], directory, image, set_up, first, verbose)

@@ -18,14 +18,12 @@ import pandas as pd
 from scipy import special
 
 from plimsoll.analysis import blocks
-from plimsoll.claims import findings, quantities, verdicts
+from plimsoll.claims import deciding, findings, quantities, verdicts
 from plimsoll.claims.deciding import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO
+from plimsoll.features.time_budget.allocation import Need
 from plimsoll.interchange import Plan
-from plimsoll.planning.allocation import Need
 
-# Value in the column of a cell if the other side is a number of the paper.
-PAPER = "the paper"
 # Level at which a claim is clear after a first stage.
 CLEAR = 0.001
 # A paper's number is an estimate, so half of it should be found.
@@ -337,10 +335,12 @@ def _judged(
     """
     tested = [row for row in part.rows if _has_differences(part, row)]
     if not part.averaged:
-        found = [(row, _cells(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
+        found = [(row, deciding.cells_of_row(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
     elif len(tested) == len(part.rows):
         row = {**part.rows[0], "n": min(row["n"] for row in part.rows)}
-        found = [(row, set().union(*map(_cells, part.rows)), noise.of_average(part), known.of(part, None, among))]
+        found = [
+            (row, set().union(*map(deciding.cells_of_row, part.rows)), noise.of_average(part), known.of(part, None, among))
+        ]
     else:
         found = []
     return [one for one in found if math.isfinite(one[2])]
@@ -383,20 +383,6 @@ def _of_paper(part: dict, row: dict) -> float:
     sizes = [abs(named[end]) for end in ("low", "high") if named.get(end)]
     size = OF_THE_PAPER * min(sizes, default=0.0)
     return math.log1p(size) if row["scale"] == RATIO else size
-
-
-def cells_of(rows: pd.DataFrame) -> list[str]:
-    """Return the paths of all cells in a table of comparisons, in order."""
-    return cells_of_rows(rows[list(CELL_COLUMNS)].to_dict("records"))
-
-
-def cells_of_rows(rows: Iterable[Mapping]) -> list[str]:
-    """Return the paths of all cells that comparisons are about, in order."""
-    return sorted(set().union(*map(_cells, rows)))
-
-
-def _cells(row: Mapping) -> set[str]:
-    return {row[column] for column in CELL_COLUMNS if isinstance(row.get(column), str)} - {PAPER}
 
 
 def clear(results: Iterable[dict]) -> list[str]:

@@ -4,7 +4,7 @@ and claims.
 The first stage has three to five blocks of everything. If the time is too short for three, the ratios of the study's
 answer come first, in their order. Then come the claims that the study's reference measurements would decide soonest,
 with fewer blocks of everything if these leave time for it. The second stage is fixed when the first has ended
-(plimsoll.claims.needs says from what).
+(plimsoll.features.time_budget.needs says from what).
 """
 
 import math
@@ -18,15 +18,16 @@ import pandas as pd
 from plimsoll import paths, rounds
 from plimsoll.analysis import collect
 from plimsoll.analysis.blocks import POWER, SMALLEST
-from plimsoll.claims import answer, book, costs, evaluate, findings, needs, verdicts
+from plimsoll.claims import book, deciding, evaluate, findings, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
+from plimsoll.features.time_budget import answer_needs, costs, needs
+from plimsoll.features.time_budget.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.interchange import Plan
 from plimsoll.measuring import planned
 from plimsoll.planning import forecasts, repetitions, timetable
-from plimsoll.planning.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.workflow import prepare
 
 # Stages in which a killed workflow can be.
@@ -84,7 +85,7 @@ class Judged(NamedTuple):
     def of_answer(self, other: "Judged | None") -> list[Need]:
         """Return the blocks that the ratios of the answer need, in their order. Noise and differences are those of `asked`."""
         noise = self.noise.or_else(other.noise) if other else self.noise
-        return answer.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
+        return answer_needs.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
 
     @property
     def answered(self) -> int:
@@ -203,7 +204,7 @@ def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.Dat
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
     parts = needs.parts_of(results, rows)
-    ratios = answer.parts(measured, study["alpha"])
+    ratios = answer_needs.parts(measured, study["alpha"])
     pooled = [*(part for each in parts.values() for part in each), *ratios.values()]
     noise = needs.Noise(pooled, plan, study.design.factors.OF_NOISE)
     return Judged(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
@@ -247,7 +248,7 @@ def first_stage(
     too short for that.
     """
     usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
-    asked, ratios = set(needs.cells_of(nothing.rows)), nothing.of_answer(None)
+    asked, ratios = set(deciding.cells_of(nothing.rows)), nothing.of_answer(None)
     of_answer = {cell: LEAST for need in ratios for cell in need.blocks}
     for blocks, share in FIRST_BLOCKS.items():
         everything = more_of(_everything(usual, asked, blocks), of_answer)
@@ -411,7 +412,7 @@ def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answe
     """Return how many ratios of the answer are known, and the total hours after which the answer's share will have paid
     for all."""
     now, least = blocks_of(judged.plan), {}
-    for need in answer.first(judged.ratios.values(), LEAST):
+    for need in answer_needs.first(judged.ratios.values(), LEAST):
         least |= need.blocks
     left = measured.beyond(now, measured.launches(now), least)
     steps = math.ceil((given + left / 3600 / FOR_MEASURING / FOR_ANSWER) / ROUNDED - 1e-9)
@@ -428,7 +429,7 @@ def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[
     for result in findings.counted(judged.results):
         if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
             continue
-        cells = needs.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
+        cells = deciding.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
         least, most = (min((of.get(cell, 0) for cell in cells), default=0) for of in (now, blocks))
         if least < result["needed"] <= most:
             reached.add(result["id"])

@@ -4,8 +4,8 @@ import pandas as pd
 
 from plimsoll.analysis import cell_paths
 from plimsoll.claims.measured import OWN
+from plimsoll.features.time_budget.allocation import Costs
 from plimsoll.interchange import Plan
-from plimsoll.planning.allocation import Costs
 
 # Seconds. If more passes from one launch to the next, something else happened: the workflow was stopped, or it waited.
 PAUSE = 60.0

@@ -8,16 +8,17 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from plimsoll import designs, hours
+from plimsoll import designs
 from plimsoll.config import studies
 from plimsoll.errors import Incomplete, PlimsollError
+from plimsoll.features.time_budget import two_stages
 from plimsoll.planning import timetable
 
 
 def spend_hours(names: Sequence[str], given: float | None, settings: list[str]) -> None:
     """Measure those of the studies that have stages for `given` hours each, or for the usual hours of each design.
 
-    Raise PlimsollError as hours.spend does.
+    Raise PlimsollError as two_stages.spend does.
     """
     known = designs.known()
     factors = {name: studies.load(name, known).design.factors for name in names}
@@ -25,7 +26,7 @@ def spend_hours(names: Sequence[str], given: float | None, settings: list[str]) 
     with _timed(timetable.foretell(wanted, hours=given)):
         for place, (name, hours_) in enumerate(wanted.items()):
             with _after(place):
-                hours.spend(name, hours_, settings)
+                two_stages.spend(name, hours_, settings)
 
 
 def spend(names: Sequence[str], minutes: float, settings: list[str]) -> None:
@@ -51,7 +52,7 @@ def spend(names: Sequence[str], minutes: float, settings: list[str]) -> None:
             moment = begins + (ends - begins) / (len(unfinished) - place)
             given = max(timetable.hours_of(moment - begins), each / 2)
             with _after(place):
-                hours.spend(name, timetable.spent(name).hours + given, settings, hours.Until(moment, minutes))
+                two_stages.spend(name, timetable.spent(name).hours + given, settings, two_stages.Until(moment, minutes))
 
 
 @contextlib.contextmanager
