@@ -65,8 +65,7 @@ def test_the_help_lists_every_command_under_a_heading():
 def test_every_module_of_a_command_is_listed_and_stages_are_hidden():
     others = {"groups", "measuring", "names", "options", "place", "refusals", "showing", "statuses", "steps"}
     there = {path.stem.replace("_", "-") for path in Path(cli.__file__).parent.glob("[!_]*.py")} - others
-    # The modules of check and doctor may have helpers of their own beside them.
-    assert {name for name in there if name.partition("-")[0] not in ("check", "doctor")} <= set(groups.names())
+    assert there <= set(groups.names())
     assert not {"collect", "tests", "mark-done", "verdicts", "figure"} & set(groups.names())
 
 
