@@ -16,6 +16,7 @@ from plimsoll.cli import groups, names, show, steps
 from plimsoll.cli.statuses import Status
 from plimsoll.config import studies
 from plimsoll.features.archive import reading
+from plimsoll.features.image_file import stages as image_stages
 from plimsoll.features.sessions import stages
 from typer.testing import CliRunner
 
@@ -231,6 +232,13 @@ def test_a_relative_path_leads_where_it_was_typed(begun, tmp_path, monkeypatch):
     Path("images.tar.gz").touch()
     assert cli.main(["reproduce", "--image", "images.tar.gz", "--directory", "there"]) == 0
     assert ("take_images", tmp_path / "images.tar.gz", []) in begun and Path.cwd() == tmp_path / "there"
+
+
+def test_images_are_written_where_the_command_was_typed(begun, tmp_path, monkeypatch):
+    monkeypatch.setattr(image_stages, "write_images", lambda *words: begun.append(words))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["image", "liu2020", "--file", "x.tar.gz", "--no-set-up"]) == 0
+    assert begun == [(tmp_path / "x.tar.gz", ["studies=liu2020"])]
 
 
 def test_without_a_directory_results_are_in_the_clone(begun, tmp_path, monkeypatch):

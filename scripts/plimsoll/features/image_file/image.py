@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from plimsoll import spelling, tasks
+from plimsoll import spelling
 from plimsoll.cli import measuring, options, place, steps
+from plimsoll.features.image_file import stages
 
 
 def image(
@@ -28,5 +29,5 @@ def image(
     if set_up:
         steps.set_up(settings)
     [target] = place.enter(None, file)
-    tasks.write_images(target, settings)
+    stages.write_images(target, settings)
     print(f"On the other machine: {spelling.command('reproduce', *options.split(studies), image=file)}")
