@@ -17,8 +17,7 @@ temporary.note(workflow.snakemake_tmp_dir)
 temporary.remove_of_killed()
 
 from plimsoll import code, designs, paths
-from plimsoll.features.hosts import slurm
-from plimsoll.features.hosts import submitting
+from plimsoll.features.hosts import slurm, submitting
 
 
 configfile: paths.source("config/cluster.yaml")
