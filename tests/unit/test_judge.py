@@ -517,7 +517,7 @@ def test_means_spreads_and_numbers_that_no_runs_have_are_refused(tmp_path, colum
     assert refusal(tmp_path, counts).startswith(f"results.csv, line 3: {said}")
 
 
-@pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8)])
+@pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8), ("languages", 6)])
 def test_statements_of_documentation_are_judged_and_the_planted_one_is_found(name, reproduced):
     found = judged.of_file(TABLES / name / "study.yaml")
     assert len(found.results) == 11
@@ -539,7 +539,11 @@ def of_reference(study: str, folder):
     return loaded, read, tables, book.load(study), expected
 
 
-@pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop"])
+# The claims of these two take half a minute.
+LARGE = [pytest.param(name, marks=pytest.mark.long) for name in ("jha2021", "liu2020")]
+
+
+@pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop", *LARGE])
 def test_the_library_says_what_the_workflow_says_of_the_reference_results(study, tmp_path):
     loaded, plan, tables, claims, expected = of_reference(study, tmp_path)
     assert judge_study(loaded, plan, *tables, claims).verdicts == expected
