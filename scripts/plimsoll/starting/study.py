@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.designs.table import loading
+from plimsoll.designs.table import loading, metrics
 from plimsoll.designs.table.contrasts import ordered
 from plimsoll.designs.table.loading import Source
 from plimsoll.errors import PlimsollError, shown
@@ -54,7 +54,7 @@ def _test(name: str) -> str:
 
 def _source(data: Path, metric: str) -> Source:
     document = {"id": "own", "data": [{"path": str(data)}]}
-    return loading.of_document(document, Path(), [{"metrics": [metric]}], str(data))
+    return loading.of_document(document, Path(), [{"metrics": [metric]}], metrics.at_all(str(data)))
 
 
 def _frequent(source: Source, factor: str) -> list[str]:
@@ -78,7 +78,7 @@ def of_benchmark(name: str, root: Path, benchmark: str, chosen: Sequence[str], q
         raise PlimsollError(f"{shown(name)} is no name of a study: take letters and a year, such as stream2026.")
     for runtime in chosen:
         runtimes.find(runtime)
-    metrics = _metrics(benchmark)
+    own = _metrics(benchmark)
     files = {
         root / f"config/studies/{name}.yaml": "measured.yaml.j2",
         root / f"config/claims/{name}.yaml": "claims.yaml.j2",
@@ -86,7 +86,7 @@ def of_benchmark(name: str, root: Path, benchmark: str, chosen: Sequence[str], q
     }
     others = [runtime for runtime in chosen if runtime != "bare"]
     return write(
-        files, name=name, benchmark=benchmark, runtimes=["bare", *others], question=question, metrics=metrics, year=name[-4:]
+        files, name=name, benchmark=benchmark, runtimes=["bare", *others], question=question, metrics=own, year=name[-4:]
     )
 
 
