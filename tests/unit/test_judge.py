@@ -630,4 +630,4 @@ print(json.dumps([seconds, first, list(sys.modules), sys.modules["plimsoll"].__f
     assert {name.split(".")[1] for name in then if name.startswith("plimsoll.")} <= OF_LIBRARY
     of_measuring = {name for name in then if name.startswith("plimsoll.measuring.")}
     assert of_measuring <= {"plimsoll.measuring.status"}, "of what measures, only the names of statuses are needed"
-    assert not {"snakemake", "typer", "rich", "jinja2", "papermill", "nbformat", "psutil", "seaborn"} & {*then}
+    assert not {"snakemake", "typer", "jinja2", "papermill", "nbformat", "psutil"} & {*then}

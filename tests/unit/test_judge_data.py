@@ -1,4 +1,4 @@
-"""Where the rows of `plimsoll judge` come from, and what it says of them: zips, archives, papers' tables, sessions, bad input."""
+"""Where rows of `plimsoll judge` come from, and what it says of them: zips, papers' tables, sessions, bad input."""
 
 import json
 import re
