@@ -21,15 +21,15 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     """Write a study of a table, with a claim as an example and a test, into a folder of its name. Return the files.
 
     Without `data` it has a small table as an example. `factor` is what is compared, empty for the first factor of the
-    table. `metric` is a column in wide form; `better` is higher or lower. PlimsollError if the data do not have them, or for
-    another direction.
+    table. `metric` is a column in wide form; `better` is higher or lower, or empty for what the data say, or else lower.
+    PlimsollError if the data do not have them, or for another direction.
     """
-    if better not in BETTER:
+    if better and better not in BETTER:
         raise PlimsollError(
             f"{shown(better)} is no direction{hint(better, BETTER)}: take {' or '.join(BETTER)}. Nothing was written."
         )
     own = folder / checked(name)
-    study = {"name": name, "module": identifier(name), "question": question, "metric": metric, "better": better}
+    study = {"name": name, "module": identifier(name), "question": question, "metric": metric, "better": better or "lower"}
     if data is None:
         factor = factor or "variant"
         rows = [(level, run, value) for level, values in EXAMPLE for run, value in enumerate(values, 1)]
@@ -45,6 +45,8 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     table = {"factor": factor, "levels": levels, "data": os.path.relpath(data.resolve(), own.resolve()), "rows": []}
     wide = any(row.metric == metric for row in source.rows)
     named = {**study, "metric": metric if wide else next(iter(source.study["metrics"]))}
+    said = source.study["metrics"][named["metric"]]
+    named["better"] = better or (said["better"] if said["known"] else "lower")
     return write({own / "study.yaml": "study.yaml.j2", own / _test(name): "test_study.py.j2"}, **named, **table)
 
 
