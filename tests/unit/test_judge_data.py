@@ -39,7 +39,7 @@ def verdicts_of(found) -> list[str]:
 
 
 def test_rows_are_read_from_a_zip(tmp_path):
-    """The only table of a zip needs no name. Of several, one is named, or a pattern that gives them sessions."""
+    """The only table of a zip needs no name. One of several is named, or a pattern that gives them sessions."""
     table = rows().to_csv(index=False)
     packed(tmp_path / "one.zip", {"runs.csv": table, "README.md": "about it", "__MACOSX/runs.csv": ""})
     found = of_data(tmp_path, "one.zip")

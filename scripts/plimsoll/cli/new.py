@@ -22,7 +22,7 @@ QUESTIONS = {
         "question": ("What does it show, in a sentence?", "Means of all cells, with standard deviations."),
     },
 }
-# Those of a study, by what it is of.
+# Further questions of a study, by what it is of.
 OF_STUDY = {
     "table": {
         "data": ("Which file has the rows (empty: an example)?", ""),
@@ -65,7 +65,7 @@ def new(
     It works as it is. In a terminal, the command asks for what no option says.
 
     Examples:
-      plimsoll new study sorting --data results.csv      # a table of measurements
+      plimsoll new study sorting --data results.csv
       plimsoll new study solver --of program --program './solver case.txt'
       plimsoll new study stream2026 --of stream --runtimes docker,podman
       plimsoll new runtime docker-small --like docker

@@ -34,7 +34,7 @@ def split(path: Path) -> tuple[Path, str] | None:
 def unpacked(archive: Path, pattern: str = "") -> Iterator[tuple[Path, list[str]]]:
     """Yield (folder, patterns of what to read in it) with the files that a pattern names, or with the only data of a zip.
 
-    PlimsollError if the zip cannot be unpacked, or has several tables. Errors meanwhile name the zip in the folder's place.
+    PlimsollError if the zip cannot be unpacked, or has several tables. Errors in the block name the zip in the folder's place.
     """
     with TemporaryDirectory() as place:
         try:
