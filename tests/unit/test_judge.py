@@ -545,8 +545,8 @@ def of_reference(study: str, folder):
     return loaded, read, tables, book.load(study), expected
 
 
-# The claims of these two take half a minute.
-LARGE = [pytest.param(name, marks=pytest.mark.long) for name in ("jha2021", "liu2020")]
+# The claims of these take half a minute together.
+LARGE = [pytest.param(name, marks=pytest.mark.long) for name in ("jha2018", "jha2021", "liu2020")]
 
 
 @pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop", *LARGE])
