@@ -3,4 +3,5 @@
 # Functions that others may call, by what they ask for.
 OFFERS = {
     "measure_own": "start.measure_own",
+    "begin_study": "begin.of_program",
 }
