@@ -1,6 +1,6 @@
 """What one command of a user has done over several workflows, so that all of them count as one.
 
-`make reproduce` starts a workflow for each stage of measuring, and one for the pages. Each adds its steps to a file. A
+`plimsoll reproduce` starts a workflow for each stage of measuring, and one for the pages. Each adds its steps to a file. A
 command is recognised by its start (plimsoll.measuring.given_up).
 """
 
