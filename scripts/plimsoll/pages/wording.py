@@ -131,7 +131,7 @@ def _of_quantity(claim: dict, rows: list[dict]) -> str:
     if not by_metric:
         return ""
     show = shower(claim)
-    ranges = {label: _range(min(values), max(values), show) for label, values in by_metric.items()}
+    ranges = {label: value_range(min(values), max(values), show) for label, values in by_metric.items()}
     if len(ranges) == 1:
         return f"{kind(claim)}: {next(iter(ranges.values()))}"
     return f"{kind(claim)}: " + "; ".join(f"{label} {text}" for label, text in ranges.items())
@@ -143,7 +143,7 @@ def one_scale(show: Callable[[float], str], compared: dict) -> Callable[[float],
     return factor if show is percent and large else show
 
 
-def _range(least: float, most: float, show: Callable[[float], str]) -> str:
+def value_range(least: float, most: float, show: Callable[[float], str]) -> str:
     """Return a range as text, with one scale for both ends. A factor beside a percentage cannot be compared at a glance."""
     if show is percent and most > FACTOR:
         show = factor
@@ -242,7 +242,7 @@ def _arrangement(claim: dict, words: str, one: dict) -> str:
     if whole := one.get("whole"):
         return f"{words} ({interval(whole['effect'], whole['low'], whole['high'], one_scale(show, whole))})"
     if not missing(one.get("effect_least")):
-        return f"{words} ({_range(one['effect_least'], one['effect_most'], show)})"
+        return f"{words} ({value_range(one['effect_least'], one['effect_most'], show)})"
     return f"{words} ({one['reason']})" if one.get("reason") else words
 
 
@@ -310,7 +310,7 @@ def _between(claim: dict, sizes: list[float]) -> str:
     """Return the smallest and the largest of sizes that have no sign, as text."""
     if quantities.find(claim.get("quantity")).printed:
         return f"a factor of {1 + max(sizes):.3g} in odds"
-    return _range(min(sizes), max(sizes), shower(claim)).replace("+", "")
+    return value_range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
 def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
