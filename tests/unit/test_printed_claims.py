@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from plimsoll.claims import verdicts
 from plimsoll.pages import printed_claims
 
 
@@ -24,11 +25,15 @@ TWO = [compared(-0.1, -0.2, 0.01), compared(0.04, -0.02, 0.1)]
 @pytest.mark.parametrize(
     ("given", "rows", "told"),
     [
-        ({"whole": WHOLE}, TWO, "−20 % [−30 %, −10 %]."),
+        ({"whole": WHOLE, "holds": verdicts.AVERAGE}, TWO, "−20 % [−30 %, −10 %]."),
         ({}, TWO[:1], "−10 % [−20 %, +1.0 %]."),
         ({}, TWO, "−10 % to +4.0 % [−20 %, +10 %] in 2 comparisons."),
         ({}, [compared(5.0, 3.9, 8.0), compared(1.0)], "×2 to ×6 [×4.9, ×9] in 2 comparisons."),
-        ({}, [TWO[0], {**TWO[1], "label": "STREAM", "verdict": "inconclusive"}], "2 comparisons: 1 reproduced, 1 inconclusive."),
+        (
+            {},
+            [TWO[0], {**TWO[1], "label": "STREAM", "verdict": "inconclusive"}],
+            "2 comparisons: 1 reproduced, 1 inconclusive.",
+        ),
     ],
 )
 def test_a_difference_has_its_interval(given, rows, told):

@@ -32,6 +32,7 @@ def judge(
     """
     from plimsoll.designs.table import closing, judged, outputs
     from plimsoll.errors import PlimsollError
+    from plimsoll.pages import also_made
 
     if (study is None) == (claims is None and not data) or (study is None and not (claims and data)):
         raise PlimsollError("Give a study, or both --claims and --data: plimsoll judge --help shows how. Nothing was judged.")
@@ -39,5 +40,6 @@ def judge(
     found = judged.of_file(study) if study else judged.of_files(data, claims)
     folder = out or Path("results/judged", found.study["id"])
     written = outputs.write(found, folder, [study or claims])
+    also_made.refresh(Path("results"))
     print((folder / "claims.json").read_text().strip() if json else closing.text(found, written))
     return closing.status(found, strict)
