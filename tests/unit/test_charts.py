@@ -211,7 +211,7 @@ def test_a_ratio_is_printed_where_its_interval_leaves_out_one():
     told = changed(told, lambda t: (t["runtime"] == "singularity") & (t["scheme"] == "E2"), lambda value: value * wild)
     figure = drawn(told).figure
     ratios = {text for text in printed(figure) if text.endswith("x")}
-    assert "0.10x" in ratios
+    assert "×0.10" in ratios
     compared = cells.compared(told.observations, drawn(told).summary, "ratio_to_bare", cells.bare_metal)
     assert ratios == {bars.factor(row["ratio"]) for row in compared.to_dict("records") if bars.excludes_one(row)}
     row = compared[(compared["runtime"] == "singularity") & (compared["scheme"] == "E2")].iloc[0]
@@ -263,7 +263,7 @@ def test_the_alternative_text_tells_the_finding():
     told = changed(shown(), lambda t: (t["runtime"] == "docker") & (t["scheme"] == "E2"), lambda value: value / 10)
     told = changed(told, lambda t: (t["runtime"] == "singularity") & (t["scheme"] == "O2"), lambda value: value / 2)
     words = drawn(told).alternative
-    assert "Farthest from bare metal: Docker (E2, 2 x 1; UMA, exactly subscribed, ANY) with 0.10x [" in words
+    assert "Farthest from bare metal: two Docker containers (UMA, exactly subscribed, any processor) with ×0.10 [" in words
     assert re.search("[2-4] of 16 cells differ from bare metal", words) and "higher is better" in words
 
 
@@ -320,7 +320,7 @@ def test_affinity_is_drawn_with_the_ratio_to_free_scheduling():
     ratios = found.summary.groupby("affinity")["ratio_to_any"].mean()
     assert ratios["any"] == 1 and ratios["cpumem"] == pytest.approx(2, rel=0.1)
     assert ratios["cpumempin"] == pytest.approx(1, rel=0.1)
-    assert "(ANY)" in found.caption and "CPUMEM)" in found.alternative
+    assert "(any processor)" in found.caption and "own cores and memory)" in found.alternative
 
 
 def test_a_level_of_affinity_without_a_shade_is_drawn():
