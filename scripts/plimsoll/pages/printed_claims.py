@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from plimsoll.claims import verdicts
 from plimsoll.pages import wording
-from plimsoll.pages.formats import capital, interval, missing
+from plimsoll.pages.formats import capital, missing
 
 
 def row(result: dict, rows: list[dict], out: list[str]) -> dict | None:
@@ -38,10 +38,10 @@ def difference(claim: dict, rows: list[dict]) -> str:
     """
     show = wording.shower(claim)
     if whole := claim["whole"]:
-        return interval(whole["effect"], whole["low"], whole["high"], wording.one_scale(show, whole))
+        return wording.estimate(whole, show)
     known = [row for row in rows if not missing(row["effect"])]
     if len(known) == 1:
-        return interval(known[0]["effect"], known[0]["low"], known[0]["high"], wording.one_scale(show, known[0]))
+        return wording.estimate(known[0], show)
     if known and len({row["label"] for row in known}) == 1:
         return _range(known, show)
     numbers = Counter(row["verdict"] for row in rows)

@@ -16,6 +16,7 @@ from plimsoll.pages.formats import (
     COARSEST,
     FACTOR,
     MINUS,
+    WIDEST,
     capital,
     duration,
     factor,
@@ -143,6 +144,17 @@ def one_scale(show: Callable[[float], str], compared: dict) -> Callable[[float],
     return factor if show is percent and large else show
 
 
+def estimate(compared: dict, show: Callable[[float], str]) -> str:
+    """Return an effect with its interval as text. `show` prints the claim's effects.
+
+    If the ends of the interval of a ratio are more than a factor of WIDEST apart, only the end that says something is given.
+    """
+    low, high = compared["low"], compared["high"]
+    if show is percent and not missing(low) and not missing(high) and 1 + high > WIDEST * (1 + low):
+        return f"at least {percent(low)}" if low > 0 else f"at most {percent(high)}" if high < 0 else "too few runs to tell"
+    return interval(compared["effect"], low, high, one_scale(show, compared))
+
+
 def value_range(least: float, most: float, show: Callable[[float], str]) -> str:
     """Return a range as text, with one scale for both ends. A factor beside a percentage cannot be compared at a glance."""
     if show is percent and most > FACTOR:
@@ -170,8 +182,7 @@ def on_the_whole(claim: dict) -> str:
     whole = claim.get("whole")
     if not whole or whole["cells"] < 2:
         return ""
-    show = one_scale(shower(claim), whole)
-    effect = interval(whole["effect"], whole["low"], whole["high"], show)
+    effect = estimate(whole, shower(claim))
     # An average of unpaired comparisons has a test of its own, and no blocks.
     over = f"of at least {whole['n']} runs of each side" if whole.get("test") else f"over {whole['n']} blocks"
     return f"On the whole: {effect}, the average of {whole['cells']} comparisons {over}{_votes(whole)}."
@@ -240,7 +251,7 @@ def _arrangement(claim: dict, words: str, one: dict) -> str:
     """Return an arrangement with its average, with the range of its effects, or with the reason why it is left out."""
     show = shower(claim)
     if whole := one.get("whole"):
-        return f"{words} ({interval(whole['effect'], whole['low'], whole['high'], one_scale(show, whole))})"
+        return f"{words} ({estimate(whole, show)})"
     if not missing(one.get("effect_least")):
         return f"{words} ({value_range(one['effect_least'], one['effect_most'], show)})"
     return f"{words} ({one['reason']})" if one.get("reason") else words
