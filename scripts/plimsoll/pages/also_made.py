@@ -14,7 +14,7 @@ KINDS = {
     "Tables that were judged": "judged/*/report.html",
 }
 START = "index.html"
-# Comments around the section, so that a command can write it anew in a page that the workflow has made.
+# Comments around the section, so that a command can write it again in a page that the workflow has made.
 BEGINS, ENDS = "<!-- also made -->", "<!-- end of also made -->"
 
 
@@ -26,7 +26,7 @@ def section(results: Path | None) -> Markup:
 
 
 def refresh(results: Path) -> None:
-    """Write the section of the start page in `results` anew. Without a start page there, do nothing."""
+    """Write the section of the start page in `results` again. Without a start page there, do nothing."""
     page = results / START
     try:
         before, begins, rest = page.read_text().partition(BEGINS)
