@@ -45,7 +45,6 @@ def judge(
     """
     from plimsoll.designs.table import judged, zips
     from plimsoll.errors import PlimsollError
-    from plimsoll.pages import also_made
 
     if (study is None) != bool(claims and data) or (study and (claims or data or printed)):
         raise PlimsollError("Give a study, or both --claims and --data: plimsoll judge --help shows how. Nothing was judged.")
@@ -60,6 +59,7 @@ def judge(
 def _told(found: "Judged", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
     """Write what a judged table has, print its verdicts, and return the exit status."""
     from plimsoll.designs.table import closing, outputs
+    from plimsoll.pages import also_made
 
     folder = out or Path("results/judged", found.study["id"])
     written = outputs.write(found, folder, inputs)
