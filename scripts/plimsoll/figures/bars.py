@@ -16,9 +16,9 @@ from plimsoll.figures import style
 WIDTH, GAP = 0.8, 0.08
 # Counts below this are drawn as single runs. A mean of 0.2 migrations with an interval says less.
 SMALL_COUNT = 10
-# The width of a character and the height of a line of a printed ratio, in points. The room between a bar and its ratio is a share of
-# the highest value. Ratios that have no room beside each other stand above each other, up to TALLEST times the highest
-# value. Where that is not enough they are printed vertically.
+# The width of a character and the height of a line of a printed ratio, in points. The room between a bar and its ratio is a
+# share of the highest value. Ratios that have no room beside each other stand above each other, up to TALLEST times the
+# highest value. Where that is not enough they are printed vertically.
 CHARACTER, LINE, ABOVE, TALLEST = 4.3, 7.5, 0.03, 1.9
 BOX = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.5}
 # More dots of single runs than this are drawn small.
