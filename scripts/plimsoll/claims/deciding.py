@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import verdicts
 from plimsoll.claims.measured import Measured
@@ -13,7 +14,9 @@ from plimsoll.planning.availability import TOO_SHORT
 
 NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
 TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
-NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is another kind of comparison"
+NOT_WIDENED = (
+    f"{spelling.command('precise')} repeats comparisons of means within blocks, and this is another kind of comparison"
+)
 # Smallest width to ask for: a narrower interval takes an impractical number of repetitions.
 NARROWEST = 0.01
 # Columns of a comparison that name cells: its sides, and what their losses are relative to.
@@ -70,11 +73,12 @@ def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
         return NO_ESTIMATE
     if not any(row["test"] in precision.WITHIN_BLOCKS for row in rows):
         return NOT_WIDENED
+    upto = f"and {spelling.command('precise')} goes up to {precision.MAXIMUM}"
     if needed > precision.MAXIMUM:
         number = f"more than {blocks.MOST:,}" if needed > blocks.MOST else f"about {int(needed):,}"
-        return f"it would take {number} repetitions, and make precise goes up to {precision.MAXIMUM}"
+        return f"it would take {number} repetitions, {upto}"
     if result["n_most"] >= precision.MAXIMUM:
-        return f"{int(result['n_most'])} repetitions did not decide it, and make precise goes up to {precision.MAXIMUM}"
+        return f"{int(result['n_most'])} repetitions did not decide it, {upto}"
     return ""
 
 

@@ -156,6 +156,14 @@ def passed() -> float:
     return max(0.0, time.time() - int(begun[1]) / 1e9) if begun else 0.0
 
 
+def measured_by() -> float | None:
+    """Return when measuring should be done (s since 1970), as this command foretold it; None if it foretold nothing."""
+    known = noted()
+    if not known or known["start"] != os.environ.get(START):
+        return None
+    return time.time() - passed() + sum(known["foretold"].values()) - known["foretold"].get("pages", 0.0)
+
+
 def note_image(name: str, seconds: float) -> None:
     """Note how long an image took. One that was built, and not merely found, is remembered for later forecasts."""
     note("images", seconds)
