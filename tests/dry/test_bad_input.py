@@ -102,9 +102,9 @@ def test_study_file(project, old, new, sentence):
         (
             "relative_to: {granularity: [alone]}",
             "relative_to: {grains: [alone]}",
-            "relative_to: 'grains' is no factor of the study",
+            "relative_to: 'grains' is not a factor of the study",
         ),
-        ("id: liu2020-c02", "id: liu2020-c01", "the id liu2020-c01 is given twice"),
+        ("id: liu2020-c02", "id: liu2020-c01", "the id liu2020-c01 belongs to two claims"),
         ("metrics: [beff_mpi_share]", "metrics: [beff_mpi_shar]", "liu2020-c01: metrics: 'beff_mpi_shar' is neither a metric"),
         ("[transport, pingpong_bandwidth]", "[transport, pingpong]", "liu2020-c21: metrics: 'pingpong' is neither a metric"),
         ("a: {metric: [ptrans_bandwidth]}", "a: {metric: [ptrans]}", "liu2020-c28: a.metric: 'ptrans' is neither a metric"),
@@ -154,14 +154,14 @@ DOCKER_E2 = "uma/exact/E2/docker/any/default/standard/plain/beff"
     [
         ("liu2020/figures/fig99.pdf", "liu2020 has no figure fig99 (did you mean fig39?); it has fig01, fig04 to fig40."),
         ("jha2021/figures/fig99.csv", "jha2021 has no figure fig99 (did you mean fig09?); it has fig05 to fig13, matrix."),
-        ("liu2020/figures/fig09.svg", "a figure is made as "),
+        ("liu2020/figures/fig09.svg", "Names of a figure end in "),
         ("liu2020/notebooks/fig99.ipynb", "liu2020 has no figure fig99"),
         ("liu2020/tables/table9.csv", "liu2020 has no table table9 (did you mean table06?); it has table01 to table06, tests."),
         ("liu2021/report.html", "there is no study 'liu2021'"),
         (f"liu2020/runs/{DOCKER_E2.replace('E2', 'E9')}/1.json", "the plan of liu2020 has no cell"),
         (f"liu2020/runs/{DOCKER_E2}/2.json", "the plan has the repetitions 1 to 1 of this cell; --config repetitions=2"),
         (f"liu2020/runs/{DOCKER_E2.replace('docker', 'singularity-cgroup')}/1.json", "the plan of liu2020 has no cell"),
-        (f"liu2020/runs/{DOCKER_E2}.json", "a record is runs/<cell>/<repetition>.json"),
+        (f"liu2020/runs/{DOCKER_E2}.json", "is not the name of a record. Write runs/<cell>/<repetition>.json"),
     ],
 )
 def test_targets_that_there_are_not(project, target, sentence):

@@ -598,7 +598,10 @@ def test_studies_that_both_have_are_compared(tmp_path, capsys):
     assert status == 0 and set(rows_of(out)["study"]) == {"li2018"}
     shutil.rmtree(tmp_path / "b/li2018")
     assert compare({side: tmp_path / side for side in "ab"}, tmp_path)[0] == 2
-    assert f"A has li2018, {STUDY} and B has jha2018: only sets of the same study are compared." in capsys.readouterr().err
+    assert (
+        f"A has li2018, {STUDY} and B has jha2018, so nothing can be compared. Name two sets that share a study."
+        in capsys.readouterr().err
+    )
 
 
 @pytest.fixture
@@ -807,12 +810,12 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("", "b"), "Two sets of results are compared: name both"),
+        (("", "b"), "Two sets of results are needed, and at most one is named. Name both"),
         (("none", "b"), "none: there is no such folder or archive."),
         (("set.zip", "b"), "set.zip is damaged, or no archive: copy it again"),
         (("empty", "b"), "empty holds no results: neither it nor a folder in it has observations.csv"),
         (("broken", "b"), "broken/observations.csv is not a table of observations"),
-        (("old", "b"), "old/observations.csv has no column instrument: an earlier version wrote it"),
+        (("old", "b"), "old/observations.csv has no column instrument: an earlier version of Plimsoll wrote it"),
         (("unknown", "unknown"), "unknown.yaml cannot be read"),
         (("b", "b", "--margin", "wide"), "The margin 'wide' is not a number"),
         (("b", "b", "--margin", "0"), "The margin must be above 0"),
@@ -836,7 +839,7 @@ def test_bad_input_is_one_sentence_and_status_2(folders, tmp_path, capsys, monke
 def test_two_sets_of_one_study_are_not_a_set(folders, tmp_path):
     shutil.copytree(folders["a"], tmp_path / "both/one")
     shutil.copytree(folders["a"], tmp_path / "both/two")
-    with pytest.raises(PlimsollError, match=f"both of {STUDY}: name one of them"):
+    with pytest.raises(PlimsollError, match=f"both results of {STUDY}. Name one of them"):
         sets.read(tmp_path / "both")
 
 

@@ -34,8 +34,8 @@ def test_hosts_may_be_named_in_any_way(given):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({}, "No host is named: --config hosts="),
-        ({"hosts": ["n1", "n1"]}, "hosts: n1 is named twice"),
+        ({}, "No host is named. Name nodes of Slurm with --config hosts="),
+        ({"hosts": ["n1", "n1"]}, "hosts: two of them have the name n1"),
         ({"hosts": ["../n1"]}, "hosts.0.name: '../n1' does not match"),
         ({"hosts": {"n1": {}}}, "hosts: {'n1': {}} is not a list"),
         (
@@ -44,7 +44,7 @@ def test_hosts_may_be_named_in_any_way(given):
         ),
         ({"hosts": [{"name": "n1", "ssh": "-oProxyCommand=x"}]}, "hosts.0.ssh: '-oProxyCommand=x' does not match"),
         ({"hosts": [{"name": "n1", "ssh": "me@n1", "folder": "a b"}]}, "hosts.0.folder: 'a b' does not match"),
-        ({"hosts": ["n1", {"name": "n2", "ssh": "me@n2"}]}, "nodes of Slurm and hosts that ssh reaches take two calls"),
+        ({"hosts": ["n1", {"name": "n2", "ssh": "me@n2"}]}, "one call takes nodes of Slurm, or hosts that ssh reaches"),
         ({"hosts": ["n1"], "settings": ["profile"]}, "settings.0: 'profile' does not match"),
         ({"hosts": ["n1"], "settings": ["sead=1"]}, "unknown key 'sead'"),
         ({"hosts": ["n1"], "settings": ["studies=liu2021"]}, "There is no study 'liu2021'"),

@@ -138,9 +138,13 @@ def test_values_are_written_as_hadoop_writes_them(study):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("label: baseline, workers: 2", "label: baseline", "strategies.baseline.workers: it is missing"),
+        ("label: baseline, workers: 2", "label: baseline", "strategies.baseline.workers is missing"),
         ("factors: [buffer,", "factors: [butter,", "'butter' is not one of"),
-        ("runtime: [docker], factors", "runtime: [singularity], factors", "singularity cannot keep the nodes of a cluster up"),
+        (
+            "runtime: [docker], factors",
+            "runtime: [singularity], factors",
+            "singularity cannot keep the nodes of a cluster running",
+        ),
         ("source: small.time", "source: tiny.time", "source"),
     ],
 )

@@ -165,7 +165,7 @@ def take_down(stop: Callable[[], None], runtimes: Iterable[Sweepable]) -> float:
     try:
         stop()
     except Unavailable as problem:
-        print(f"plimsoll: {problem}; the next run removes what is left.", file=sys.stderr, flush=True)
+        print(f"plimsoll: {problem}. The next run removes what is left.", file=sys.stderr, flush=True)
         sweep(runtimes)
     return round(time.monotonic() - begun, 4)
 

@@ -69,7 +69,7 @@ def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: Plan) -
     endings = {"figures": DRAWN, "notebooks": (".ipynb",), "tables": (".csv",)}[folder]
     ending = next((ending for ending in endings if rest.endswith(ending)), None)
     if ending is None:
-        raise PlimsollError(f"{target}: there is no such file; a {kind} is made as {', '.join(endings)}.")
+        raise PlimsollError(f"{target}: there is no such file. Names of a {kind} end in {', '.join(endings)}.")
     if (name := rest.removesuffix(ending)) not in known:
         near = spelling.hint(name, known)
         raise PlimsollError(f"{target}: {study['id']} has no {kind} {name}{near}; it has {ranges(known)}.")
@@ -78,7 +78,7 @@ def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: Plan) -
 def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: Plan) -> None:
     path, _, number = rest.removesuffix(".json").rpartition("/")
     if not rest.endswith(".json") or not number.isdecimal():
-        raise PlimsollError(f"{target}: a record is runs/<cell>/<repetition>.json.")
+        raise PlimsollError(f"{target} is not the name of a record. Write runs/<cell>/<repetition>.json.")
     if path not in plan["cells"]:
         hint = spelling.hint(path, plan["cells"])
         raise PlimsollError(

@@ -36,7 +36,9 @@ def doctor(
     if undo and (quiet_machine or command):
         raise PlimsollError("--undo takes no command, and does not go with --quiet-machine. Nothing was changed.")
     if command and not quiet_machine:
-        raise PlimsollError("A command goes with --quiet-machine: doctor --quiet-machine -- COMMAND. Nothing was done.")
+        raise PlimsollError(
+            "A command needs --quiet-machine. Nothing was done. Type: ./plimsoll doctor --quiet-machine -- COMMAND"
+        )
     if undo:
         return quieting.undo()
     if quiet_machine:

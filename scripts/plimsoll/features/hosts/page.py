@@ -83,7 +83,7 @@ def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path
     hosts = [read(name, folder) for name, folder in zip(named, opened, strict=True)]
     twice = [one.name for one, other in combinations(hosts, 2) if one.name == other.name]
     if twice:
-        raise PlimsollError(f"Two of them are of a host {twice[0]}: give one of them another name.")
+        raise PlimsollError(f"Two of the folders have results of a host {twice[0]}. Rename one of them.")
     kept = reference(name for name in book.names() if not hosts or any(name in host.studies for host in hosts))
     columns = [column for column in (kept, *hosts) if column.results]
     if not columns:
@@ -115,7 +115,8 @@ def read(named: Path, folder: Path) -> Column:
     found = [path.with_name(TOGETHER[0]) if path.with_name(TOGETHER[0]).is_file() else path for path in judged]
     if not found:
         raise PlimsollError(
-            f"{named} has no verdicts (results/<study>/claims.json): `snakemake --cores 1 results/claims.html` makes them."
+            f"{named} has no verdicts (results/<study>/claims.json). Make them there: `snakemake --cores 1 "
+            "results/claims.html`."
         )
     machine = _facts(results / "host.txt")
     page = results / "claims.html"
@@ -154,7 +155,10 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
             if unknown := {result["verdict"] for result in of_study} - set(MARKS):
                 raise documents.Misfit(f"there is no verdict {shown(unknown.pop())}")
         except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
-            raise PlimsollError(f"{path.parent} has no whole verdicts ({problem}): make its claims.json again.") from problem
+            raise PlimsollError(
+                f"The verdicts in {path.parent} are damaged ({problem}). Measurements are not affected. Delete its "
+                "claims.json, and make it again there: `snakemake --cores 1 results/claims.html`."
+            ) from problem
     return Column(name, results, comparisons, machines, page)
 
 

@@ -82,7 +82,7 @@ def try_(
 
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
     if image and packages:
-        raise PlimsollError("--image and --packages both say where the files come from: give one of them.")
+        raise PlimsollError("--image and --packages both name the source of the files. Nothing was measured. Give one of them.")
     words = tuple(program)
     wanted = asked.Asked(
         command=words,
