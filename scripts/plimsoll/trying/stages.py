@@ -5,6 +5,7 @@ number of blocks follows from the spread of the first ones, never from a p-value
 """
 
 import math
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from plimsoll.designs.program.cells import AROUND, OF_CONTAINER
 from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import noise, planned
 from plimsoll.planning import repetitions
 from plimsoll.trying.study import PROFILE
 
@@ -44,7 +45,11 @@ class Budget(NamedTuple):
 
     def left(self, stage: str) -> float:
         """Return the seconds until a stage must have ended."""
-        return self.begun + ENDS[stage] * self.seconds - time.monotonic()
+        return self.end(stage) - time.monotonic()
+
+    def end(self, stage: str) -> float:
+        """Return the moment at which a stage must have ended (s of the monotonic clock)."""
+        return self.begun + ENDS[stage] * self.seconds
 
 
 def measure(study: Study, folder: Path) -> pd.DataFrame:
@@ -127,6 +132,8 @@ def _spend(
     cells = [f"{stage}/{name}" for name in runtimes]
     number, wanted = max(LEAST, *(before.get(cell, 0) for cell in cells)), dict(before)
     configuration.wish(runtimes, "optional")
+    # Waits for an idle machine are a part of the study's minutes.
+    os.environ[noise.WAIT_UNTIL] = str(budget.end(stage))
     for _ in range(1 + ROUNDS):
         begun = time.monotonic()
         done = max(_measured(folder, cell) for cell in cells)
