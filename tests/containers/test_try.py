@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 import yaml
+from plimsoll.designs.program import ladder
 
 from tests.conftest import PROJECT
 
@@ -69,6 +71,83 @@ def calm(folder) -> None:
     profile["idle"] = {"busy_share": 1.0, "window_seconds": 0.05, "wait_seconds": 20}
     profile["neighbours"] = {"share": 1.0, "seconds": 100000}
     path.write_text(yaml.safe_dump(profile))
+
+
+REFUSED = """
+import os, time
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    pass
+try:
+    os.close(os.memfd_create("planted"))
+except PermissionError:
+    time.sleep(0.4)
+open("/dev/shm/planted", "w").close()
+print("done")
+"""
+# Docker's client, with options for every container: a quota of 80 % of a processor, and a filter that refuses one call.
+CLIENT = """#!/bin/sh
+real={real} option=
+if [ "$1" = run ]; then
+    shift
+    case "$*" in *seccomp=unconfined*) ;; *) option="--security-opt seccomp={filter}" ;; esac
+    exec "$real" run --cpu-period 100000 --cpu-quota 80000 $option "$@"
+fi
+exec "$real" "$@"
+"""
+FILTER = {
+    "defaultAction": "SCMP_ACT_ALLOW",
+    "syscalls": [{"names": ["memfd_create"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}],
+}
+
+
+def planted_client(folder, monkeypatch) -> None:
+    """Make every container of Docker have a quota, and every confined one a filter that refuses memfd_create."""
+    (folder / "bin").mkdir()
+    (folder / "filter.json").write_text(json.dumps(FILTER))
+    client = folder / "bin/docker"
+    client.write_text(CLIENT.format(real=shutil.which("docker"), filter=folder / "filter.json"))
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+
+
+def measured(folder, *words: str) -> dict:
+    """Return the answer about a program, as JSON. Only Docker is measured, and other programs may run."""
+    made = plimsoll(folder, "try", "--dry-run", *words)
+    assert made.returncode == 0, made.stderr
+    only_docker(folder / "my-study.yaml")
+    calm(folder / "my-study")
+    done = plimsoll(folder, "reproduce", "my-study.yaml", seconds=1500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads((folder / "my-study/results/my-study/try.json").read_text())
+
+
+def only_docker(file) -> None:
+    """Leave other runtimes out of a study."""
+    head, study = file.read_text().partition("\n")[0], yaml.safe_load(file.read_text())
+    for part in (*study["experiments"].values(), study["answer"]["rows"]):
+        part["runtime"] = [
+            name for name in part["runtime"] if name in ("host", "files", *ladder.levels("docker")) or "docker-" in name
+        ]
+    file.write_text(f"{head}\n{yaml.safe_dump(study, sort_keys=False)}")
+
+
+@pytest.mark.long
+def test_a_planted_quota_and_a_refused_call_are_named_with_their_steps(tmp_path, monkeypatch):
+    """The sides of a step are watched in a run of their own, which names the call."""
+    planted_client(tmp_path, monkeypatch)
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "run.py").write_text(REFUSED)
+    told = measured(work, "--minutes", "3", "--width", "10%", "--", "/usr/bin/python3", "run.py")
+    answer = " ".join(told["answer"])
+    assert "come with the container's root file system and its cgroup's limits" in answer
+    assert "come with the seccomp filter" in answer and "With --security-opt seccomp=unconfined it is" in answer
+    steps = {one["adds"]: one["differs"] for one in told["why"]}
+    quota = steps["the container's root file system and its cgroup's limits"]
+    assert any("80000" in sentence for sentence in quota) and any("throttled seconds" in sentence for sentence in quota)
+    assert steps["the seccomp filter"][0].startswith("system calls refused only after: memfd_create (EPERM)")
+    assert not any("memfd_create" in sentence for sentence in quota)
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, why
 from plimsoll.designs.program.cells import AROUND, OF_CONTAINER
-from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.measuring import noise, planned
@@ -29,10 +29,12 @@ from plimsoll.trying.study import PROFILE
 # Blocks that a stage begins with, and has at most.
 LEAST, MOST = 5, 400
 # Shares of the whole time that may be spent at the end of a stage.
-ENDS = {FIRST: 0.5, STEPS: 0.85, REMEDY: 1.0}
+ENDS = {FIRST: 0.5, STEPS: 0.85, REMEDY: 0.95, LOOK: 1.0}
 # Rounds of a stage after its first blocks: each begins the workflow again, which takes seconds.
 ROUNDS = 2
-OF_STAGE = {STEPS: "the steps between", REMEDY: "what one option gives back"}
+OF_STAGE = {STEPS: "the steps between", REMEDY: "what one option gives back", LOOK: "a look at both sides of a cost"}
+# A watched run takes about so many times as long as others.
+SLOWED = 3
 # Quantile of the normal distribution that a 95 % interval reaches to.
 REACH = 1.96
 
@@ -71,13 +73,32 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
         if not runtimes:
             continue
         if missing(study, folder, stage, runtimes) > budget.left(stage):
-            print(
-                f"plimsoll: no time is left for {OF_STAGE[stage]}: more `minutes` in the study's file measure it.", flush=True
-            )
+            _no_time(stage)
             continue
         wanted = _spend(study, folder, budget, stage, runtimes, wanted)
         found = table(study, folder)
+    _look(study, folder, budget, sides_of(found), wanted)
     return found
+
+
+def _no_time(stage: str) -> None:
+    print(f"plimsoll: no time is left for {OF_STAGE[stage]}: more `minutes` in the study's file measure it.", flush=True)
+
+
+def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], before: dict[str, int]) -> None:
+    """Watch the program once in each of these runtimes, if there is time. Studies of older versions have no such runs."""
+    known = study["experiments"].get(LOOK, {}).get("runtime", [])
+    new = [name for name in runtimes if name in known and not before.get(f"{LOOK}/{name}")]
+    if not new:
+        return
+    each = OF_CONTAINER + SLOWED * study["program"]["expected_seconds"]
+    if len(new) * each > budget.left(LOOK):
+        _no_time(LOOK)
+        return
+    os.environ[noise.WAIT_UNTIL] = str(budget.end(LOOK))
+    configuration.wish(new, "optional")
+    repetitions.ask(folder, PROFILE, repetitions.Asked({**before, **{f"{LOOK}/{name}": 1 for name in new}}, exact=True))
+    rounds.make([f"{folder}/observations.csv"], [])
 
 
 def refuse_short(study: Study, folder: Path, runtimes: Sequence[str]) -> None:
@@ -123,6 +144,12 @@ def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
         if why.is_costly(row) and sign * row.change > 0 and row.runtime in ladder.REMEDIES
     ]
     return list(dict.fromkeys(name for row in steps for name in (row.default, ladder.REMEDIES[row.runtime].runtime)))
+
+
+def sides_of(found: pd.DataFrame) -> list[str]:
+    """Return the runtimes on the two sides of each step that costs something. What gives a step back has no new sides."""
+    steps = [row for row in found.itertuples() if row.stage != REMEDY and row.adds != effects.DEFAULT and why.is_costly(row)]
+    return list(dict.fromkeys(name for row in steps for name in (row.against, row.runtime)))
 
 
 def _spend(

@@ -14,7 +14,7 @@ import yaml
 
 from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.trying import copied, recipe, trial
 from plimsoll.trying.asked import Asked
@@ -221,6 +221,8 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
     baseline = HOST if tried else FILES
     command = " ".join(asked.command)
     rows = [FILES, *defaults] if tried else list(defaults)
+    first = [*([HOST] if tried else []), FILES, *defaults]
+    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
     return {
         "id": name,
         "title": f"What a container costs: {command}"[:200],
@@ -239,9 +241,10 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
         "program": _program(asked, files, tried, folder),
         "metrics": metrics,
         "experiments": {
-            FIRST: {"section": "ours", "runtime": [*([HOST] if tried else []), FILES, *defaults]},
-            STEPS: {"section": "ours", "runtime": list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))},
+            FIRST: {"section": "ours", "runtime": first},
+            STEPS: {"section": "ours", "runtime": steps},
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
+            LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))},
         },
         "figures": {
             "ladder": {
