@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 import yaml
@@ -101,14 +103,17 @@ FILTER = {
 }
 
 
-def planted_client(folder, monkeypatch) -> None:
+@pytest.fixture
+def planted_client(monkeypatch):
     """Make every container of Docker have a quota, and every confined one a filter that refuses memfd_create."""
-    (folder / "bin").mkdir()
-    (folder / "filter.json").write_text(json.dumps(FILTER))
-    client = folder / "bin/docker"
-    client.write_text(CLIENT.format(real=shutil.which("docker"), filter=folder / "filter.json"))
-    client.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+    # A folder of PATH has no colon, and a word of a shell no space.
+    with tempfile.TemporaryDirectory(prefix="plimsoll-client-") as folder:
+        (Path(folder) / "filter.json").write_text(json.dumps(FILTER))
+        client = Path(folder) / "docker"
+        client.write_text(CLIENT.format(real=shutil.which("docker"), filter=f"{folder}/filter.json"))
+        client.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield
 
 
 def measured(folder, *words: str) -> dict:
@@ -133,13 +138,12 @@ def only_docker(file) -> None:
 
 
 @pytest.mark.long
-def test_a_planted_quota_and_a_refused_call_are_named_with_their_steps(tmp_path, monkeypatch):
+@pytest.mark.alone
+@pytest.mark.usefixtures("planted_client")
+def test_a_planted_quota_and_a_refused_call_are_named_with_their_steps(tmp_path):
     """The sides of a step are watched in a run of their own, which names the call."""
-    planted_client(tmp_path, monkeypatch)
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "run.py").write_text(REFUSED)
-    told = measured(work, "--minutes", "3", "--width", "10%", "--", "/usr/bin/python3", "run.py")
+    (tmp_path / "run.py").write_text(REFUSED)
+    told = measured(tmp_path, "--minutes", "3", "--width", "10%", "--", "/usr/bin/python3", "run.py")
     answer = " ".join(told["answer"])
     assert "come with the container's root file system and its cgroup's limits" in answer
     assert "come with the seccomp filter" in answer and "With --security-opt seccomp=unconfined it is" in answer

@@ -62,6 +62,10 @@ def try_(
     export: Annotated[
         Path | None, typer.Option("--export-hyperfine", metavar="FILE", help="Wall times, as hyperfine writes them.")
     ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JUnit XML for CI: a case per runtime, which fails as --fail-above says."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only write the study.")] = False,
 ) -> int | None:
@@ -100,6 +104,7 @@ def try_(
     )
     above = None if fail_above is None else asked.share(fail_above, "--fail-above")
     asked.exported(export)
+    asked.exported(junit, "--junit")
     with interruption.explained():
         place = study.make(wanted, timer.built(), say)
         say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
@@ -109,4 +114,4 @@ def try_(
             return None
         start.image(place)
         study.finish(wanted, place, say)
-        return start.measure(place, start.options(above, json, export))
+        return start.measure(place, start.options(above, json, export, junit))

@@ -63,12 +63,13 @@ def _from_here(file: Path) -> str:
     return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
-def options(fail_above: float | None, json: bool, hyperfine: Path | None) -> list[str]:
+def options(fail_above: float | None, json: bool, hyperfine: Path | None, junit: Path | None = None) -> list[str]:
     """Return the options of `python -m plimsoll.trying`."""
     return [
         *(["--fail-above", f"{fail_above:g}"] if fail_above is not None else []),
         *(["--json"] if json else []),
         *(["--hyperfine", str(hyperfine.absolute())] if hyperfine else []),
+        *(["--junit", str(junit.absolute())] if junit else []),
     ]
 
 

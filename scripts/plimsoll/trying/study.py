@@ -33,6 +33,8 @@ TIMES = {
     "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
     "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
 }
+# Defaults as a user would call them.
+CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
 # A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman"}
 HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
@@ -170,18 +172,23 @@ def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | N
 
 def defaults_here() -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
-    found, reasons = [], []
-    for name in ladder.DEFAULTS:
-        if name == "singularity-user" or BETTER_OF.get(name) in found:
-            continue
+    missing = missing_here()
+    there = [name for name in CALLED if name not in missing]
+    if not there:
+        reasons = "; ".join(f"{runtimes.find(name).label}: {reason}" for name, reason in missing.items())
+        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({reasons}).")
+    return [name for name in there if BETTER_OF.get(name) not in there]
+
+
+def missing_here() -> dict[str, str]:
+    """Return the runtimes that do not work here as a user would call them, each with the reason."""
+    missing = {}
+    for name in CALLED:
         try:
             runtimes.find(name).check()
-            found.append(name)
         except Unavailable as reason:
-            reasons.append(f"{runtimes.find(name).label}: {reason}")
-    if not found:
-        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({'; '.join(reasons)}).")
-    return found
+            missing[name] = str(reason)
+    return missing
 
 
 def digest_of(folder: Path) -> str:

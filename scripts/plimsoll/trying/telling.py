@@ -160,10 +160,15 @@ def _lower(name: str) -> str:
 
 def loss(study: Study, found: pd.DataFrame) -> float:
     """Return the largest loss that the intervals of the defaults show for sure; 0.0 if none shows one."""
+    return max(losses(study, found).values(), default=0.0)
+
+
+def losses(study: Study, found: pd.DataFrame) -> dict[str, float]:
+    """Return, by default, the loss that its interval shows for sure; 0.0 if it shows no loss. A default without an interval is
+    left out."""
     sign = 1 if study["metrics"][study["answer"]["metrics"][0]]["better"] == "lower" else -1
     own = _defaults(found, study["answer"]["baseline"]["runtime"][0])
-    least = [min(sign * row.low, sign * row.high) for row in own.itertuples() if not math.isnan(row.low)]
-    return max([0.0, *least])
+    return {row.runtime: max(0.0, min(sign * row.low, sign * row.high)) for row in own.itertuples() if not math.isnan(row.low)}
 
 
 def reasons(differences: Sequence[dict]) -> list[str]:
