@@ -1,16 +1,19 @@
 """`plimsoll try` for real: bad inputs in one sentence each, and planted steps that it names with containers."""
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 
 import pytest
 import yaml
 from plimsoll.designs.program import ladder
+from plimsoll.trying import timer
 
 from tests.conftest import PROJECT
 
@@ -36,6 +39,10 @@ def plimsoll(folder, *words: str, seconds: float = 120) -> subprocess.CompletedP
         (["--limit", "1", "--", "sleep", "60"], "did not end within 1 s"),
         (["--", "sh", "-c", "setsid sleep 61 & echo hi"], "left processes running"),
         (["--", "sh", "-c", "test -t 0 || { echo needs a terminal >&2; exit 1; }"], "needs a terminal"),
+        (
+            ["--", "python3", "-c", "import socket; socket.create_connection(('192.0.2.1', 9), 0.2)"],
+            "failed with exit status 1",
+        ),
         (["--", "head", "-c", "300000000", "/dev/zero"], "more than 256 MiB"),
         (["--metric", "rate=x: ([0-9]+)", "--better", "higher", "--", "echo", "hi"], "no number for rate"),
         (["--metric", "rate=([0-9])", "--better", "higher", "--", "echo", "1 2"], "2 numbers for rate"),
@@ -52,6 +59,37 @@ def test_what_cannot_be_measured_is_told_in_a_sentence_and_leaves_nothing_runnin
     assert last.startswith("plimsoll: ") and told in last
     assert not subprocess.run(["pgrep", "-f", "^sleep 6[01]$"], capture_output=True, text=True).stdout
     assert not (tmp_path / "my-study.yaml").exists()
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Return a function that makes an image of the engine's from files, for a platform. They are removed at the end."""
+    tags = []
+
+    def make(platform: str, **files: bytes) -> str:
+        tags.append(f"plimsoll-test-try-{os.getpid()}:{len(tags)}")
+        with tarfile.open(tmp_path / "image.tar", "w") as archive:
+            for name, content in files.items():
+                member = tarfile.TarInfo(name)
+                member.size, member.mode = len(content), 0o755
+                archive.addfile(member, io.BytesIO(content))
+        words = ["docker", "import", "--platform", platform, str(tmp_path / "image.tar"), tags[-1]]
+        subprocess.run(words, check=True, capture_output=True)
+        return tags[-1]
+
+    yield make
+    subprocess.run(["docker", "image", "rm", "--force", *tags], capture_output=True)
+
+
+def test_an_image_of_another_architecture_or_without_a_shell_is_refused_in_a_sentence(tmp_path, imported):
+    here = subprocess.run(["docker", "version", "--format", "{{.Server.Arch}}"], capture_output=True, text=True).stdout.strip()
+    other = "arm64" if here == "amd64" else "amd64"
+    done = plimsoll(tmp_path, "try", "--dry-run", "--image", imported(f"linux/{other}", x=b""), "--", "no-such-solver")
+    assert done.returncode == 2 and f"is for {other}, and this machine is {here}" in done.stderr.strip().splitlines()[-1]
+    alone = imported(f"linux/{here}", solver=timer.built().read_bytes())
+    done = plimsoll(tmp_path, "try", "--image", alone, "--", "/solver", seconds=300)
+    assert done.returncode == 2 and "The image has no /usr/bin/env" in done.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in done.stderr and not (tmp_path / "my-study/results/my-study").exists()
 
 
 def test_a_file_without_its_folder_is_refused(tmp_path):
