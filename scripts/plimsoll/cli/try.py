@@ -51,6 +51,10 @@ def try_(
     threads: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Threads of OpenMP and BLAS, bound to processors.")
     ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Also say what this program costs it beside it, in its container and in another."),
+    ] = None,
     minutes: Annotated[float, typer.Option(metavar="NUMBER", help="Minutes of measuring, at most.")] = 5.0,
     width: Annotated[
         str, typer.Option(metavar="SHARE", help="Stop when every interval is as narrow: 2% to either side.")
@@ -87,11 +91,13 @@ def try_(
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
     if image and packages:
         raise PlimsollError("--image and --packages both say where the files come from: give one of them.")
-    words = tuple(program)
+    words, neighbour = tuple(program), asked.words(beside)
+    if beside is not None and not neighbour:
+        raise PlimsollError("--beside names no command. Nothing was measured.")
     wanted = asked.Asked(
         command=words,
         name=asked.name(name),
-        folder=asked.folder_of(words, folder),
+        folder=asked.folder_of((*words, *neighbour), folder),
         image=image,
         packages=tuple((packages or "").replace(",", " ").split()),
         metrics=asked.metrics(metric or (), better or ()),
@@ -101,6 +107,7 @@ def try_(
         minutes=asked.positive(minutes, "--minutes"),
         width=asked.share(width, "--width"),
         limit=asked.positive(limit, "--limit"),
+        beside=neighbour,
     )
     above = None if fail_above is None else asked.share(fail_above, "--fail-above")
     asked.exported(export)

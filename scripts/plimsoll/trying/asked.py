@@ -44,6 +44,7 @@ class Asked(NamedTuple):
     minutes: float
     width: float
     limit: float
+    beside: tuple[str, ...] = ()
 
 
 def metric(text: str, better: str | None) -> Metric:

@@ -16,7 +16,7 @@ from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.trying import copied, recipe, trial
+from plimsoll.trying import beside, copied, recipe, trial
 from plimsoll.trying.asked import Asked
 from plimsoll.trying.trial import Tried
 
@@ -105,6 +105,8 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     if asked.folder:
         copied.copy(asked.folder, config / "folder")
     defaults = defaults_here()
+    if asked.beside and (left_out := beside.left_out(defaults)):
+        tell(left_out)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
@@ -252,6 +254,7 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
             STEPS: {"section": "ours", "runtime": steps},
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
             LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))},
+            **(beside.experiments(first, defaults) if asked.beside else {}),
         },
         "figures": {
             "ladder": {
@@ -287,6 +290,7 @@ def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) 
         **trial.parameters_of(asked),
         **({"folder": folder} if folder else {}),
         **({"variables": asked.variables} if asked.variables else {}),
+        **({"beside": list(asked.beside)} if asked.beside else {}),
         **({"output": tried.outputs[0]} if same else {}),
         **({} if tried else {"not_installed": f"{asked.command[0]} does not run with this host's files"}),
     }

@@ -1,6 +1,7 @@
 /* Runs a program several times, and writes what each run took.
  *
  *   timed FOLDER LIMIT COUNT PROGRAM...
+ *   timed --again FOLDER PROGRAM...
  *   timed --pause
  *
  * Run i (from 0) works in FOLDER/i/work, and prints into FOLDER/i/stdout.txt and stderr.txt. Its variables are those of
@@ -8,6 +9,8 @@
  * Run 0 is a warm-up, in which the files that the program maps are noted in FOLDER/mapped. FOLDER/inside says what a program
  * sees of the machine. With --pause it only waits, to keep a container up. If COUNT is `look`, there is one run, in which
  * the program is watched (look.c) and not timed.
+ *
+ * With --again the program runs over and over in FOLDER/work until it fails. What it prints is dropped.
  *
  * It is linked statically, so that the same bits run in every image and on the host.
  */
@@ -134,6 +137,34 @@ static void become(const char *place, char **program, char **variables) {
     fail(program[0]);
 }
 
+/* Runs a program over and over. Returns if it fails, or is killed. */
+static int again(const char *folder, char **program) {
+    char path[PATH_BYTES];
+    int status;
+    snprintf(path, sizeof path, "%s/variables", folder);
+    char **variables = variables_of(path);
+    snprintf(path, sizeof path, "%s/work", folder);
+    if (chdir(path)) fail(path);
+    for (char **one = variables; *one; one++)
+        if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
+    environ = variables;
+    for (;;) {
+        pid_t process = fork();
+        if (process < 0) fail("fork");
+        if (!process) {
+            int nothing = open("/dev/null", O_RDWR);
+            for (int i = 0; i < 3; i++) dup2(nothing, i);
+            execvp(program[0], program);
+            _exit(CANNOT_START);
+        }
+        if (waitpid(process, &status, 0) < 0) fail("waitpid");
+        if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+            fprintf(stderr, "%s failed (status %d)\n", program[0], WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+            return 1;
+        }
+    }
+}
+
 /* Kills what a program has left running. This process gets the children of a process that ends. */
 static int end_left(void) {
     char path[PATH_BYTES];
@@ -195,6 +226,7 @@ static void run(const char *folder, int number, double limit, char **program, ch
 int main(int count, char **words) {
     if (count == 2 && !strcmp(words[1], "--pause"))
         for (;;) pause();
+    if (count > 3 && !strcmp(words[1], "--again")) return again(words[2], words + 3);
     if (count < 5) {
         fprintf(stderr, "usage: timed FOLDER LIMIT COUNT PROGRAM...\n");
         return 2;

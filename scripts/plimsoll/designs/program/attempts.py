@@ -4,6 +4,7 @@ The first run warms up and does not count. What it maps, and what it sees of the
 own with a copy of the user's folder. Large files are hard links.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,8 +13,8 @@ import time
 from pathlib import Path
 
 from plimsoll import paths, runtimes
-from plimsoll.designs.program import looking, outputs, quotas, seen
-from plimsoll.designs.program.factors import HOST, LOOK, ProgramCell
+from plimsoll.designs.program import looking, neighbour, outputs, quotas, seen
+from plimsoll.designs.program.factors import HOST, LOOK, OTHER, SAME, ProgramCell
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.measuring import noise
@@ -117,11 +118,14 @@ class _Run(Run):
     def _node(self) -> Node:
         if self.services:
             self.attempt.watch.room.watch({disk.CONTAINERS: self.runtime.storage()})
-            spec = self.services.spec("c0", self.image, command=(f"/{TIMED}", "--pause"))
-            (node,) = self.services.start([spec])
+            names = ("c0", "c1") if self.cell["stage"] == OTHER else ("c0",)
+            specs = [self.services.spec(name, self.image, command=(f"/{TIMED}", "--pause")) for name in names]
+            node, *others = self.services.start(specs)
+            self.beside = others[0] if others else node
         else:
             spec = Spec(self.attempt.identity, "program", self.image, self.folder, temporary=self.attempt.temporary)
             (node,) = self.nodes = self.runtime.start([spec])
+            self.beside = node
         return node
 
     def _timed(self, node: Node, snapshot) -> float:
@@ -130,21 +134,29 @@ class _Run(Run):
         count = looking.COUNT if self.looks else str(number)
         words = self._inside(node, [str(self.folder), f"{limit:g}", count, *self.cell["command"]])
         printed = [self.folder / str(run) / name for run in range(number) for name in outputs.PRINTED]
-        before, begun = snapshot(), time.monotonic()
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        try:
-            ended = ended_within(process.pid, limit * number + AROUND, printed, self.attempt.watch)
-        finally:
-            took = time.monotonic() - begun
-            code = kill(process)
-        span, self.waited = quotas.apart(before, snapshot(), self.attempt.machine.mounted)
-        self.spans.append(span)
+        with self._neighbour():
+            before, begun = snapshot(), time.monotonic()
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            try:
+                ended = ended_within(process.pid, limit * number + AROUND, printed, self.attempt.watch)
+            finally:
+                took = time.monotonic() - begun
+                code = kill(process)
+            span, self.waited = quotas.apart(before, snapshot(), self.attempt.machine.mounted)
+            self.spans.append(span)
         if not ended:
             raise InvalidOutput(f"it did not end within {limit:g} s")
         if code:
             said = process.stderr.read().decode(errors="replace").strip().splitlines()
             raise Unavailable(f"it could not be started: {said[-1] if said else f'exit status {code}'}")
         return took
+
+    def _neighbour(self) -> contextlib.AbstractContextManager:
+        """Return a context in which the study's neighbour runs, if this run has one."""
+        if self.cell["stage"] not in (SAME, OTHER):
+            return contextlib.nullcontext()
+        command = self.cell["parameters"]["beside"]
+        return neighbour.beside(lambda words: self._inside(self.beside, words), self.folder / neighbour.FOLDER, command)
 
     def _inside(self, node: Node, words: list[str]) -> list[str]:
         """Return a command that starts the timer in the node with these words."""
@@ -171,12 +183,15 @@ class _Run(Run):
         own |= {name: value for name, value in os.environ.items() if name == "PLIMSOLL_RUN"}
         text = "".join(f"{name}={value}\0" for name, value in own.items())
         (self.folder / "variables").write_text(text)
+        if self.cell["stage"] in (SAME, OTHER):
+            neighbour.prepare(self.folder, given, text)
         (self.folder / "command.json").write_text(json.dumps(self.cell["command"]))
 
     def _clean(self) -> None:
         """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
         for run in range(self.number):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
+        shutil.rmtree(self.folder / neighbour.FOLDER, ignore_errors=True)
 
 
 def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> dict[str, str]:

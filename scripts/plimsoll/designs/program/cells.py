@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from plimsoll import design
-from plimsoll.designs.program.factors import HOST, LOOK, ProgramCell
+from plimsoll.designs.program.factors import HOST, LOOK, OTHER, SAME, ProgramCell
 from plimsoll.host import sizing
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import record
@@ -31,6 +31,8 @@ class Cells(design.Cells):
 
     def _cell(self, program: dict, stage: str, runtime: str, host: Topology, lacking: str | None) -> ProgramCell:
         runs = 1 if stage == LOOK else program["runs"]
+        # Only runs beside a neighbour depend on it.
+        left_out = ("command", "runs", "not_installed", *(() if stage in (SAME, OTHER) else ("beside",)))
         not_installed = program.get("not_installed") if runtime == HOST else None
         cell: ProgramCell = {
             "path": f"{stage}/{runtime}",
@@ -39,7 +41,7 @@ class Cells(design.Cells):
             "host": sizing.of(host)["host"],
             "command": program["command"],
             "runs": runs,
-            "parameters": {key: value for key, value in program.items() if key not in ("command", "runs", "not_installed")},
+            "parameters": {key: value for key, value in program.items() if key not in left_out},
             "expected_seconds": AROUND.get(runtime, OF_CONTAINER) + program["expected_seconds"] * (runs + 1),
             "useful": True,
             "experiments": [],

@@ -10,6 +10,9 @@ FIRST, STEPS, REMEDY = "first", "steps", "remedy"
 STAGES = (FIRST, STEPS, REMEDY)
 # Runs that are watched and not timed, of both sides of a step that costs something.
 LOOK = "look"
+# Runs without a neighbour, with one on this host or in the same container, and with one in another container.
+ALONE, SAME, OTHER = "alone", "same", "other"
+BESIDE = (ALONE, SAME, OTHER)
 
 
 # Values that every run of a program has. A metric of the user's has another name.
@@ -54,6 +57,6 @@ class Factors(design.Factors):
     """Keys and columns of a study of a program."""
 
     FACTORS = ("stage", "runtime")
-    PATTERN = "(?:first|steps|remedy|look)/[a-z-]+"
+    PATTERN = "(?:first|steps|remedy|look|alone|same|other)/[a-z-]+"
     CELL, RECORD = ProgramCell, ProgramRecord
     OF_NOISE = ("runtime",)

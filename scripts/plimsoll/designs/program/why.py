@@ -8,7 +8,7 @@ from statistics import mean
 import pandas as pd
 
 from plimsoll.designs.program import looking
-from plimsoll.designs.program.factors import LOOK, Looked
+from plimsoll.designs.program.factors import BESIDE, LOOK, Looked
 from plimsoll.designs.program.looking import TOLD_FACTOR
 from plimsoll.measuring import record, status
 
@@ -33,7 +33,7 @@ def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
     """Return, for each comparison with a cost, its runtimes and a sentence for each difference that was observed."""
     told = []
     for row in ladder.itertuples():
-        if is_costly(row):
+        if is_costly(row) and row.stage not in BESIDE:
             names = (row.against, row.runtime)
             sides = [_observed(records, row.stage, name) for name in names]
             if all(sides):
