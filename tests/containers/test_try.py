@@ -1,5 +1,6 @@
 """`plimsoll try` for real: bad inputs in one sentence each, and planted steps that it names with containers."""
 
+import hashlib
 import io
 import json
 import os
@@ -62,31 +63,42 @@ def test_what_cannot_be_measured_is_told_in_a_sentence_and_leaves_nothing_runnin
 
 
 @pytest.fixture
-def imported(tmp_path):
-    """Return a function that makes an image of the engine's from files, for a platform. They are removed at the end."""
+def loaded(tmp_path):
+    """Return a function that gives the engine an image with files, for a processor. They are removed at the end."""
     tags = []
 
-    def make(platform: str, **files: bytes) -> str:
+    def load(architecture: str, **files: bytes) -> str:
         tags.append(f"plimsoll-test-try-{os.getpid()}:{len(tags)}")
-        with tarfile.open(tmp_path / "image.tar", "w") as archive:
-            for name, content in files.items():
-                member = tarfile.TarInfo(name)
-                member.size, member.mode = len(content), 0o755
-                archive.addfile(member, io.BytesIO(content))
-        words = ["docker", "import", "--platform", platform, str(tmp_path / "image.tar"), tags[-1]]
-        subprocess.run(words, check=True, capture_output=True)
+        layer = archive_of(files)
+        layers = {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}
+        config = {"architecture": architecture, "os": "linux", "config": {}, "rootfs": layers}
+        manifest = [{"Config": "config.json", "RepoTags": [tags[-1]], "Layers": ["layer.tar"]}]
+        texts = {name: json.dumps(text).encode() for name, text in (("config.json", config), ("manifest.json", manifest))}
+        (tmp_path / "image.tar").write_bytes(archive_of({"layer.tar": layer, **texts}))
+        subprocess.run(["docker", "load", "--input", str(tmp_path / "image.tar")], check=True, capture_output=True)
+        (tmp_path / "image.tar").unlink()
         return tags[-1]
 
-    yield make
+    yield load
     subprocess.run(["docker", "image", "rm", "--force", *tags], capture_output=True)
 
 
-def test_an_image_of_another_architecture_or_without_a_shell_is_refused_in_a_sentence(tmp_path, imported):
+def archive_of(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o755
+            archive.addfile(member, io.BytesIO(content))
+    return made.getvalue()
+
+
+def test_an_image_of_another_architecture_or_without_a_shell_is_refused_in_a_sentence(tmp_path, loaded):
     here = subprocess.run(["docker", "version", "--format", "{{.Server.Arch}}"], capture_output=True, text=True).stdout.strip()
     other = "arm64" if here == "amd64" else "amd64"
-    done = plimsoll(tmp_path, "try", "--dry-run", "--image", imported(f"linux/{other}", x=b""), "--", "no-such-solver")
+    done = plimsoll(tmp_path, "try", "--dry-run", "--image", loaded(other, x=b""), "--", "no-such-solver")
     assert done.returncode == 2 and f"is for {other}, and this machine is {here}" in done.stderr.strip().splitlines()[-1]
-    alone = imported(f"linux/{here}", solver=timer.built().read_bytes())
+    alone = loaded(here, solver=timer.built().read_bytes())
     done = plimsoll(tmp_path, "try", "--image", alone, "--", "/solver", seconds=300)
     assert done.returncode == 2 and "The image has no /usr/bin/env" in done.stderr.strip().splitlines()[-1]
     assert "Traceback" not in done.stderr and not (tmp_path / "my-study/results/my-study").exists()

@@ -142,7 +142,11 @@ class _Run(Run):
             finally:
                 took = time.monotonic() - begun
                 code = kill(process)
-            span, self.waited = quotas.apart(before, snapshot(), self.attempt.machine.mounted)
+            after = snapshot()
+            if self.looks:
+                # It is not timed, so nothing disturbs it. The kernel shows a program that is watched as stopped.
+                before, after = after, snapshot()
+            span, self.waited = quotas.apart(before, after, self.attempt.machine.mounted)
             self.spans.append(span)
         if not ended:
             raise InvalidOutput(f"it did not end within {limit:g} s")
