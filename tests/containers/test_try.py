@@ -41,7 +41,7 @@ def plimsoll(folder, *words: str, seconds: float = 120) -> subprocess.CompletedP
         (["--", "sh", "-c", "setsid sleep 61 & echo hi"], "left processes running"),
         (["--", "sh", "-c", "test -t 0 || { echo needs a terminal >&2; exit 1; }"], "needs a terminal"),
         (
-            ["--", "python3", "-c", "import socket; socket.create_connection(('192.0.2.1', 9), 0.2)"],
+            ["--", "/usr/bin/python3", "-c", "import socket; socket.create_connection(('192.0.2.1', 9), 0.2)"],
             "failed with exit status 1",
         ),
         (["--", "head", "-c", "300000000", "/dev/zero"], "more than 256 MiB"),
