@@ -14,9 +14,9 @@ import yaml
 
 from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import copied, recipe, trial
+from plimsoll.features.try_program import beside, copied, recipe, trial
 from plimsoll.features.try_program.asked import Asked
 from plimsoll.features.try_program.trial import Tried
 
@@ -33,6 +33,8 @@ TIMES = {
     "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
     "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
 }
+# Defaults as a user would call them.
+CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
 # A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman"}
 # Begins a file of claims that stays as it is: the user's own.
@@ -110,6 +112,8 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     if asked.folder:
         copied.copy(asked.folder, config / "folder")
     defaults = defaults_here()
+    if asked.beside and (left_out := beside.left_out(defaults)):
+        tell(left_out)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
@@ -177,18 +181,23 @@ def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | N
 
 def defaults_here() -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
-    found, reasons = [], []
-    for name in ladder.DEFAULTS:
-        if name == "singularity-user" or BETTER_OF.get(name) in found:
-            continue
+    missing = missing_here()
+    there = [name for name in CALLED if name not in missing]
+    if not there:
+        reasons = "; ".join(f"{runtimes.find(name).label}: {reason}" for name, reason in missing.items())
+        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({reasons}).")
+    return [name for name in there if BETTER_OF.get(name) not in there]
+
+
+def missing_here() -> dict[str, str]:
+    """Return the runtimes that do not work here as a user would call them, each with the reason."""
+    missing = {}
+    for name in CALLED:
         try:
             runtimes.find(name).check()
-            found.append(name)
         except Unavailable as reason:
-            reasons.append(f"{runtimes.find(name).label}: {reason}")
-    if not found:
-        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({'; '.join(reasons)}).")
-    return found
+            missing[name] = str(reason)
+    return missing
 
 
 def digest_of(folder: Path) -> str:
@@ -228,6 +237,8 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
     baseline = HOST if tried else FILES
     command = " ".join(asked.command)
     rows = [FILES, *defaults] if tried else list(defaults)
+    first = [*([HOST] if tried else []), FILES, *defaults]
+    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
     return {
         "id": name,
         "title": f"What a container costs: {command}"[:200],
@@ -246,9 +257,11 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
         "program": _program(asked, files, tried, folder),
         "metrics": metrics,
         "experiments": {
-            FIRST: {"section": "ours", "runtime": [*([HOST] if tried else []), FILES, *defaults]},
-            STEPS: {"section": "ours", "runtime": list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))},
+            FIRST: {"section": "ours", "runtime": first},
+            STEPS: {"section": "ours", "runtime": steps},
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
+            LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))},
+            **(beside.experiments(first, defaults) if asked.beside else {}),
         },
         "figures": {
             "ladder": {
@@ -284,6 +297,7 @@ def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) 
         **trial.parameters_of(asked),
         **({"folder": folder} if folder else {}),
         **({"variables": asked.variables} if asked.variables else {}),
+        **({"beside": list(asked.beside)} if asked.beside else {}),
         **({"output": tried.outputs[0]} if same else {}),
         **({} if tried else {"not_installed": f"{asked.command[0]} does not run with this host's files"}),
     }
