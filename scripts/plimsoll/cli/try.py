@@ -51,6 +51,11 @@ def try_(
     threads: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Threads of OpenMP and BLAS, bound to processors.")
     ] = None,
+    ranks: Annotated[int | None, typer.Option(metavar="NUMBER", help="Ranks of MPI, which mpirun starts.")] = None,
+    containers: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBERS", help="Containers for the ranks: 1, or 1,2 to split them over two as well."),
+    ] = None,
     minutes: Annotated[float, typer.Option(metavar="NUMBER", help="Minutes of measuring, at most.")] = 5.0,
     width: Annotated[
         str, typer.Option(metavar="SHARE", help="Stop when every interval is as narrow: 2% to either side.")
@@ -75,15 +80,17 @@ def try_(
     Examples:
       plimsoll try -- sort words.txt
       plimsoll try --image solver:2 --metric 'rate=rate: ([0-9.]+)' --better higher -- solver
+      plimsoll try --ranks 2 --containers 1,2 -- ./mpi_program
       plimsoll try --fail-above 5% -- ./solver case.txt
     """
     from plimsoll.terminal import interruption
     from plimsoll.trying import asked, start, study, timer
+    from plimsoll.trying import ranks as mpi
 
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
     if image and packages:
         raise PlimsollError("--image and --packages both say where the files come from: give one of them.")
-    words = tuple(program)
+    words, of_mpi = tuple(program), mpi.asked(ranks, containers, threads)
     wanted = asked.Asked(
         command=words,
         name=asked.name(name),
@@ -93,10 +100,11 @@ def try_(
         metrics=asked.metrics(metric or (), better or ()),
         filters=asked.filters(filter or ()),
         check=asked.words(check),
-        variables={**asked.of_threads(threads), **asked.variables(env or ())},
+        variables={**asked.of_threads(threads), **mpi.variables(of_mpi), **asked.variables(env or ())},
         minutes=asked.positive(minutes, "--minutes"),
         width=asked.share(width, "--width"),
         limit=asked.positive(limit, "--limit"),
+        ranks=of_mpi,
     )
     above = None if fail_above is None else asked.share(fail_above, "--fail-above")
     asked.exported(export)

@@ -16,8 +16,9 @@ from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.trying import copied, recipe, trial
+from plimsoll.trying import copied, ranks, recipe, trial
 from plimsoll.trying.asked import Asked
+from plimsoll.trying.ranks import Ranks
 from plimsoll.trying.trial import Tried
 
 ID = "my-{name}"
@@ -34,7 +35,7 @@ TIMES = {
     "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
 }
 # A default, by the default that is measured in its place where both work.
-BETTER_OF = {"podman-rootless": "podman"}
+BETTER_OF = {"podman-rootless": "podman", "podman-rootless-split": "podman-split"}
 HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
 
 
@@ -102,7 +103,7 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
         copied.copy(asked.folder, config / "folder")
-    defaults = defaults_here()
+    defaults = defaults_here(asked.ranks)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
@@ -118,6 +119,8 @@ def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
     # It may be a link to a path in the image.
     if not os.path.lexists(Path(image["rootfs"]) / ENV):
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
+    if asked.ranks:
+        ranks.refuse_image(Path(image["rootfs"]))
     content = yaml.safe_load(place.file.read_text())
     program = content["program"]
     tried = trial.in_container(asked, image["tag"], program.get("image_variables", {}))
@@ -168,11 +171,18 @@ def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | N
     return tried
 
 
-def defaults_here() -> list[str]:
+def _is_wanted(default: str, asked: Ranks | None) -> bool:
+    """Return whether a default is measured: those that split ranks only if that is asked for."""
+    if default in ladder.OF_SPLIT:
+        return bool(asked and asked.split)
+    return default != "singularity-user" and (asked is None or asked.in_one)
+
+
+def defaults_here(asked: Ranks | None = None) -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
     found, reasons = [], []
     for name in ladder.DEFAULTS:
-        if name == "singularity-user" or BETTER_OF.get(name) in found:
+        if not _is_wanted(name, asked) or BETTER_OF.get(name) in found:
             continue
         try:
             runtimes.find(name).check()
@@ -272,6 +282,7 @@ def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) 
         "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
         "expected_seconds": round(seconds, 4),
         "files": files,
+        **ranks.parameters(asked.ranks),
         "minutes": asked.minutes,
         "width": asked.width,
         **trial.parameters_of(asked),

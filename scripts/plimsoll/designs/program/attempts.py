@@ -38,12 +38,16 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Attempts(ServiceAttempts):
     """Attempts at runs of a study of a program."""
 
-    def start(self, attempt: Attempt) -> "_Run":
+    def start(self, attempt: Attempt) -> "ProgramRun":
         """Return the run of an attempt."""
-        return _Run(attempt)
+        if "ranks" in attempt.cell["parameters"]:
+            from plimsoll.designs.program.ranks import RanksRun  # here, because that module imports this one
+
+            return RanksRun(attempt)
+        return ProgramRun(attempt)
 
 
-class _Run(Run):
+class ProgramRun(Run):
     """An attempt in progress."""
 
     def __init__(self, attempt: Attempt):
@@ -73,16 +77,33 @@ class _Run(Run):
             node = self._node()
             started = time.monotonic() - begun
             took = self._timed(node, lambda: self.attempt.snapshot(node.groups, ()))
-        made = outputs.made(self.folder, self.cell)
+        made = self._made()
         self._refuse_changed()
-        in_program = sum(one["wall"] for one in made)
         parameters = self.cell["parameters"]
-        values = {"start": started + max(0.0, took - in_program)}
+        values = {"start": started + self._around(took, made)}
         timed = [outputs.read(self.folder / str(one["run"]), one, values, parameters) for one in made[1:]]
         outputs.refuse_others(timed, parameters)
         self._clean()
         node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
-        return {"timed": timed, "inside": seen.inside(self.folder), "mapped": seen.mapped(self.folder, node_files)}
+        noted = self.noted
+        return {"timed": timed, "inside": seen.inside(noted), "mapped": seen.mapped(noted, node_files), **self._more(made)}
+
+    @property
+    def noted(self) -> Path:
+        """Folder with what the program saw of the machine."""
+        return self.folder
+
+    def _made(self) -> list[dict]:
+        """Return what was logged of each run, with the warm-up. InvalidOutput if one of them went wrong."""
+        return outputs.made(self.folder, self.cell)
+
+    def _around(self, took: float, made: list[dict]) -> float:
+        """Return the seconds that the command took beside the program's runs."""
+        return max(0.0, took - sum(one["wall"] for one in made))
+
+    def _more(self, made: list[dict]) -> dict:
+        """Return what else belongs into the record."""
+        return {}
 
     def _refuse_changed(self) -> None:
         """Raise InvalidOutput if the program changed a large file of the user's folder, which later runs would read."""
@@ -110,7 +131,7 @@ class _Run(Run):
     def _timed(self, node: Node, snapshot) -> float:
         """Run the program in the node. Return the seconds from the command to its end, with what is around the program."""
         parameters = self.cell["parameters"]
-        timer = f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
+        timer = self.timer(node)
         number, limit = self.cell["runs"] + 1, parameters["limit_seconds"]
         # Without a folder: the timer needs none, and an image's `env` may not know --chdir.
         where = None if node.kind == ChangedRoot.kind else self.folder
@@ -130,6 +151,10 @@ class _Run(Run):
             said = process.stderr.read().decode(errors="replace").strip().splitlines()
             raise Unavailable(f"it could not be started: {said[-1] if said else f'exit status {code}'}")
         return took
+
+    def timer(self, node: Node) -> str:
+        """Return the path of the program that times, as a node sees it."""
+        return f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
 
     def _prepare(self) -> None:
         """Make a working folder for each run, and write the variables of the program."""
