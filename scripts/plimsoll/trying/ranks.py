@@ -15,7 +15,8 @@ from plimsoll.runtimes import rootfs
 
 # Major version of Open MPI that `mpi` starts: its daemons and their options differ between these.
 MAJOR = 4
-VERSION = re.compile(r"\(Open MPI\) (\d+)\.")
+# Called `mpirun` it names itself Open MPI, and called `orterun` OpenRTE.
+VERSION = re.compile(r"\((?:Open MPI|OpenRTE)\) (\d+)\.")
 # What has to be packed beside the launcher: the daemon in each container, settings, and every plug-in.
 DAEMON = "/usr/bin/orted"
 SETTINGS = ("/etc/openmpi/*", "/etc/pmix/*", "/usr/share/openmpi/help*", "/usr/share/pmix/help*")
@@ -41,9 +42,7 @@ def asked(number: int | None, containers: str | None, threads: int | None) -> Ra
             raise PlimsollError("--containers says over how many containers ranks are split: add --ranks.")
         return None
     if threads is not None:
-        raise PlimsollError(
-            "--threads and --ranks: each rank has one processor. For more threads give --env OMP_NUM_THREADS=2."
-        )
+        raise PlimsollError("--threads and --ranks: each rank has one thread. --env OMP_NUM_THREADS=2 gives it more.")
     if number < 1:
         raise PlimsollError(f"--ranks {number}: give a number above 0.")
     there = len(os.sched_getaffinity(0))
