@@ -1,4 +1,4 @@
-"""MPI ranks of a user's program: what is asked for, how they are started, what they report, and the answer about splitting."""
+"""MPI ranks of a user's program: options, their start, their reports, and the answer about splitting."""
 
 import json
 import os

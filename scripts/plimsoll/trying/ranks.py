@@ -1,4 +1,4 @@
-"""MPI ranks of a program: how many are asked for, over how many containers, and whether they can be started."""
+"""MPI ranks of a program: their number, the containers that have them, and whether they can be started."""
 
 import os
 import re
@@ -86,7 +86,7 @@ def launched(ranks: Ranks | None, mpirun: str = MPIRUN) -> list[str]:
 
 
 def refuse_host(path: str) -> None:
-    """Raise PlimsollError if this host's mpirun is not there, or is none that can be started in containers."""
+    """Raise PlimsollError if this host has no mpirun, or one that cannot be started in containers."""
     found = shutil.which(MPIRUN, path=path)
     if found is None:
         raise PlimsollError(f"This host has no {MPIRUN}. {LAUNCHABLE} {NOTHING}")

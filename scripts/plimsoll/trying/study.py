@@ -172,7 +172,7 @@ def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | N
 
 
 def _is_wanted(default: str, asked: Ranks | None) -> bool:
-    """Return whether a default is measured: those that split ranks only if that is asked for."""
+    """Return whether a default is measured: those that split ranks only for a user who wants that."""
     if default in ladder.OF_SPLIT:
         return bool(asked and asked.split)
     return default != "singularity-user" and (asked is None or asked.in_one)

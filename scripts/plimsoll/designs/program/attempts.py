@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from plimsoll import paths, runtimes
-from plimsoll.designs.program import outputs, seen
+from plimsoll.designs.program import outputs, ranks, seen
 from plimsoll.designs.program.factors import HOST, ProgramCell
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
@@ -40,11 +40,7 @@ class Attempts(ServiceAttempts):
 
     def start(self, attempt: Attempt) -> "ProgramRun":
         """Return the run of an attempt."""
-        if "ranks" in attempt.cell["parameters"]:
-            from plimsoll.designs.program.ranks import RanksRun  # here, because that module imports this one
-
-            return RanksRun(attempt)
-        return ProgramRun(attempt)
+        return (RanksRun if "ranks" in attempt.cell["parameters"] else ProgramRun)(attempt)
 
 
 class ProgramRun(Run):
@@ -152,6 +148,11 @@ class ProgramRun(Run):
             raise Unavailable(f"it could not be started: {said[-1] if said else f'exit status {code}'}")
         return took
 
+    @property
+    def path(self) -> str:
+        """PATH of the program on this host."""
+        return self.cell["parameters"].get("variables", {}).get("PATH", PATH)
+
     def timer(self, node: Node) -> str:
         """Return the path of the program that times, as a node sees it."""
         return f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
@@ -180,6 +181,10 @@ class ProgramRun(Run):
         """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
         for run in range(self.cell["runs"] + 1):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
+
+
+class RanksRun(ranks.OfRanks, ProgramRun):
+    """An attempt in progress whose program is started as MPI ranks."""
 
 
 def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> dict[str, str]:

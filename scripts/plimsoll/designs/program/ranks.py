@@ -1,8 +1,8 @@
 """Attempt at a run of MPI ranks: mpirun starts them in one node, or split over several, and each rank is timed where it runs.
 
 With all ranks in one node mpirun runs in that node, as a user would type it. Split ranks are started by the image's own
-mpirun on this host (mpi.job). A run's time is from the last rank's start to the last rank's end, so that neither the start of
-containers nor that of mpirun and its daemons is in it.
+mpirun on this host (mpi.job). A run's time is from the last rank's start to the last rank's end. The start of containers,
+of mpirun and of its daemons is not in it.
 """
 
 import os
@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 from plimsoll.designs.program import ladder, outputs
-from plimsoll.designs.program.attempts import AROUND, PATH, ProgramRun
 from plimsoll.designs.program.factors import HOST
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk, topology
@@ -24,6 +23,8 @@ from plimsoll.runtimes.base import Node, Spec
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
 
+# Limit for what is around the ranks (s): mpirun, and its daemon in each container.
+AROUND = 30.0
 # Decimal places of the times in a rank's report (timed.c).
 DIGITS = 6
 MPIRUN = "mpirun"
@@ -41,8 +42,8 @@ def in_one_node(mpirun: str, ranks: int, temporary: Path | None = None) -> list[
     return ["env", *AS_ROOT, mpirun, *where, *parameters, "-np", str(ranks)]
 
 
-class RanksRun(ProgramRun):
-    """An attempt in progress. Each run of the program is an mpirun of its own."""
+class OfRanks:
+    """The part of an attempt (attempts.ProgramRun) that starts ranks. Each run of the program is an mpirun of its own."""
 
     well = False
 
@@ -116,8 +117,7 @@ class RanksRun(ProgramRun):
 
     def _of_host(self) -> str:
         """Return the path of this host's mpirun. Raise Unavailable if it has none."""
-        path = self.cell["parameters"].get("variables", {}).get("PATH", PATH)
-        if not (found := shutil.which(MPIRUN, path=path)):
+        if not (found := shutil.which(MPIRUN, path=self.path)):
             raise Unavailable(f"this host has no {MPIRUN}")
         return found
 
