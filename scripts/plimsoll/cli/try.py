@@ -80,7 +80,6 @@ def try_(
     Examples:
       plimsoll try -- sort words.txt
       plimsoll try --image solver:2 --metric 'rate=rate: ([0-9.]+)' --better higher -- solver
-      plimsoll try --ranks 2 --containers 1,2 -- ./ring
       plimsoll try --fail-above 5% -- ./solver case.txt
     """
     from plimsoll.terminal import interruption
