@@ -20,6 +20,8 @@ EMPTY = ("dev", "etc", "proc", "root", "run", "sys", "tmp", "var/tmp", "opt")
 # A system call of a trace that succeeded: the folder that a path is relative to, and the path.
 CALL = re.compile(r'^\d+ +\w+\((?:(?:AT_FDCWD|\d+)(?:<(?P<at>[^>]*)>)?, )?"(?P<path>(?:[^"\\]|\\.)*)".*\) += (?!-1)')
 LOADED = re.compile(r"(?:=> )?(/\S+) \(0x")
+# How long a neighbour is watched for the files that it opens (s).
+NEIGHBOUR_SECONDS = 3.0
 LARGEST = 4 * 2**30
 
 
@@ -32,11 +34,20 @@ def needed(asked: Asked) -> list[Path]:
     if asked.ranks:
         own += ranks.files_beside(opened)
     loaded = [path for one in dict.fromkeys([program, *tools, *own]) for path in _loaded(one)]
-    found = dict.fromkeys([*own, *tools, *loaded, *opened])
+    found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(asked)])
     kept = {path for path in found if path.is_file() and not _is_left_out(path, asked.folder)}
     if (size := sum(path.stat().st_size for path in kept)) > LARGEST:
         raise PlimsollError(f"The program's files take {size >> 30} GiB, too much to be packed: give an image with --image.")
     return sorted(kept)
+
+
+def _of_neighbour(asked: Asked) -> list[Path]:
+    """Return the files of the program that runs beside it; empty without one. It may have no end."""
+    if not asked.beside:
+        return []
+    program = _program(asked._replace(command=asked.beside))
+    ended = ("timeout", "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *asked.beside)
+    return [program, *_loaded(program), *_opened(asked._replace(command=ended))]
 
 
 def _program(asked: Asked) -> Path:

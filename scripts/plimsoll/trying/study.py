@@ -14,9 +14,9 @@ import yaml
 
 from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.trying import copied, ranks, recipe, trial
+from plimsoll.trying import beside, copied, ranks, recipe, trial
 from plimsoll.trying.asked import Asked
 from plimsoll.trying.ranks import Ranks
 from plimsoll.trying.trial import Tried
@@ -34,6 +34,9 @@ TIMES = {
     "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
     "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
 }
+# Defaults as a user would call them.
+CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
+ONE_CONTAINER = tuple(name for name in CALLED if name not in ladder.OF_SPLIT)
 # A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman", "podman-rootless-split": "podman-split"}
 HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
@@ -104,6 +107,8 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     if asked.folder:
         copied.copy(asked.folder, config / "folder")
     defaults = defaults_here(asked.ranks)
+    if asked.beside and (left_out := beside.left_out(defaults)):
+        tell(left_out)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
@@ -175,23 +180,29 @@ def _is_wanted(default: str, asked: Ranks | None) -> bool:
     """Return whether a default is measured: those that split ranks only for a user who wants that."""
     if default in ladder.OF_SPLIT:
         return bool(asked and asked.split)
-    return default != "singularity-user" and (asked is None or asked.in_one)
+    return asked is None or asked.in_one
 
 
 def defaults_here(asked: Ranks | None = None) -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
-    found, reasons = [], []
-    for name in ladder.DEFAULTS:
-        if not _is_wanted(name, asked) or BETTER_OF.get(name) in found:
-            continue
+    wanted = [name for name in CALLED if _is_wanted(name, asked)]
+    missing = missing_here()
+    there = [name for name in wanted if (ladder.unsplit(name) or name) not in missing]
+    if not there:
+        reasons = "; ".join(f"{runtimes.find(name).label}: {reason}" for name, reason in missing.items())
+        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({reasons}).")
+    return [name for name in there if BETTER_OF.get(name) not in there]
+
+
+def missing_here() -> dict[str, str]:
+    """Return the runtimes that do not work here as a user would call them, each with the reason."""
+    missing = {}
+    for name in ONE_CONTAINER:
         try:
             runtimes.find(name).check()
-            found.append(name)
         except Unavailable as reason:
-            reasons.append(f"{runtimes.find(name).label}: {reason}")
-    if not found:
-        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({'; '.join(reasons)}).")
-    return found
+            missing[name] = str(reason)
+    return missing
 
 
 def digest_of(folder: Path) -> str:
@@ -231,6 +242,8 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
     baseline = HOST if tried else FILES
     command = " ".join(asked.command)
     rows = [FILES, *defaults] if tried else list(defaults)
+    first = [*([HOST] if tried else []), FILES, *defaults]
+    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
     return {
         "id": name,
         "title": f"What a container costs: {command}"[:200],
@@ -249,9 +262,12 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
         "program": _program(asked, files, tried, folder),
         "metrics": metrics,
         "experiments": {
-            FIRST: {"section": "ours", "runtime": [*([HOST] if tried else []), FILES, *defaults]},
-            STEPS: {"section": "ours", "runtime": list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))},
+            FIRST: {"section": "ours", "runtime": first},
+            STEPS: {"section": "ours", "runtime": steps},
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
+            # mpirun starts ranks itself, so that the timer cannot watch them.
+            **({} if asked.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
+            **(beside.experiments(first, defaults) if asked.beside else {}),
         },
         "figures": {
             "ladder": {
@@ -288,6 +304,7 @@ def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) 
         **trial.parameters_of(asked),
         **({"folder": folder} if folder else {}),
         **({"variables": asked.variables} if asked.variables else {}),
+        **({"beside": list(asked.beside)} if asked.beside else {}),
         **({"output": tried.outputs[0]} if same else {}),
         **({} if tried else {"not_installed": f"{asked.command[0]} does not run with this host's files"}),
     }

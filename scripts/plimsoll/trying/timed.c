@@ -2,12 +2,16 @@
  *
  *   timed FOLDER LIMIT COUNT PROGRAM...
  *   timed --rank FOLDER RUN PROGRAM...
+ *   timed --again FOLDER PROGRAM...
  *   timed --pause
  *
  * Run i (from 0) works in FOLDER/i/work, and prints into FOLDER/i/stdout.txt and stderr.txt. Its variables are those of
  * FOLDER/variables, each ended by a zero byte. FOLDER/timed.jsonl gets one line per run, with seconds, KiB and counts.
  * Run 0 is a warm-up, in which the files that the program maps are noted in FOLDER/mapped. FOLDER/inside says what a program
- * sees of the machine. With --pause it only waits, to keep a container up.
+ * sees of the machine. With --pause it only waits, to keep a container up. If COUNT is `look`, there is one run, in which
+ * the program is watched (look.c) and not timed.
+ *
+ * With --again the program runs over and over in FOLDER/work until it fails. What it prints is dropped.
  *
  * With --rank it is started by mpirun, once per rank, and runs the program once. It writes FOLDER/RUN/ranks/RANK.json, with
  * the times at which the rank began and ended. In run 0 it also notes what carried the rank's messages, and rank 0 has the files
@@ -16,10 +20,10 @@
  * It is linked statically, so that the same bits run in every image and on the host.
  */
 #define _GNU_SOURCE
+#include "timed.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +37,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 8192, FOLDER_BYTES = 4096, VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000, SEGMENTS = 256, NAME_BYTES = 64 };
+enum { VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000, SEGMENTS = 256, NAME_BYTES = 64 };
 
 static volatile sig_atomic_t late;
+static int looks;
 static pid_t running;
 
 static void too_late(int number) {
@@ -98,8 +103,7 @@ static void note_inside(const char *folder) {
     fclose(target);
 }
 
-/* Copies the list of files that a process maps, if it maps more of them than were noted before. */
-static size_t note_mapped(pid_t process, const char *folder, size_t before) {
+size_t note_mapped(pid_t process, const char *folder, size_t before) {
     static char buffer[1 << 20];
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "/proc/%d/maps", process);
@@ -133,9 +137,38 @@ static void become(const char *place, char **program, char **variables) {
     }
     snprintf(path, sizeof path, "%s/work", place);
     if (chdir(path)) fail(path);
+    if (looks) wait_for_look();
     environ = variables;
     execvp(program[0], program);
     fail(program[0]);
+}
+
+/* Runs a program over and over. Returns if it fails, or is killed. */
+static int again(const char *folder, char **program) {
+    char path[PATH_BYTES];
+    int status;
+    snprintf(path, sizeof path, "%s/variables", folder);
+    char **variables = variables_of(path);
+    snprintf(path, sizeof path, "%s/work", folder);
+    if (chdir(path)) fail(path);
+    for (char **one = variables; *one; one++)
+        if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
+    environ = variables;
+    for (;;) {
+        pid_t process = fork();
+        if (process < 0) fail("fork");
+        if (!process) {
+            int nothing = open("/dev/null", O_RDWR);
+            for (int i = 0; i < 3; i++) dup2(nothing, i);
+            execvp(program[0], program);
+            _exit(CANNOT_START);
+        }
+        if (waitpid(process, &status, 0) < 0) fail("waitpid");
+        if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+            fprintf(stderr, "%s failed (status %d)\n", program[0], WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+            return 1;
+        }
+    }
 }
 
 /* Kills what a program has left running. This process gets the children of a process that ends. */
@@ -167,6 +200,10 @@ static void run(const char *folder, int number, double limit, char **program, ch
     if (!running) become(place, program, variables);
     setpgid(running, running);
     setitimer(ITIMER_REAL, &timer, NULL);
+    if (looks) {
+        look_at(running, folder, &late);
+        exit(0);
+    }
     size_t noted = 0;
     while (number == 0) {
         noted = note_mapped(running, folder, noted);
@@ -315,6 +352,7 @@ int main(int count, char **words) {
     if (count == 2 && !strcmp(words[1], "--pause"))
         for (;;) pause();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (count > 3 && !strcmp(words[1], "--again")) return again(words[2], words + 3);
     if (count > 4 && !strcmp(words[1], "--rank")) return run_rank(words[2], atoi(words[3]), words + 4);
     if (count < 5) {
         fprintf(stderr, "usage: timed FOLDER LIMIT COUNT PROGRAM...\n");
@@ -333,7 +371,8 @@ int main(int count, char **words) {
     struct sigaction action = {.sa_handler = too_late};
     sigaction(SIGALRM, &action, NULL);
     note_inside(folder);
-    for (int i = 0; i < atoi(words[3]); i++) run(folder, i, atof(words[2]), words + 4, variables, log);
+    looks = !strcmp(words[3], "look");
+    for (int i = 0; i < (looks ? 1 : atoi(words[3])); i++) run(folder, i, atof(words[2]), words + 4, variables, log);
     fclose(log);
     return 0;
 }

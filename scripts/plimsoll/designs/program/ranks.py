@@ -10,7 +10,7 @@ import shutil
 import time
 from pathlib import Path
 
-from plimsoll.designs.program import ladder, outputs
+from plimsoll.designs.program import ladder, outputs, quotas
 from plimsoll.designs.program.factors import HOST
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk, topology
@@ -88,7 +88,8 @@ class OfRanks:
                 self._launch(run)
         finally:
             took = time.monotonic() - begun
-            self.spans.append((before, snapshot()))
+            span, self.waited = quotas.apart(before, snapshot(), self.attempt.machine.mounted)
+            self.spans.append(span)
         return took
 
     def _launch(self, run: int) -> None:
