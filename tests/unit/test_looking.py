@@ -54,8 +54,8 @@ def test_a_watched_program_shows_threads_arenas_refused_calls_and_what_it_writes
     assert seen["traced"] and seen["counts"]["tasks at once"] == 3
     assert seen["counts"]["malloc arenas"] >= 2 or "C library" not in seen["settings"]
     assert seen["settings"]["variable SOLVER_MODE"] == "fast" and "variable PATH" not in seen["settings"]
-    assert "file system of what it writes in its folder" in seen["settings"]
-    assert seen["settings"]["file system of what it writes in /dev/shm"] == "tmpfs"
+    assert "file system of files written in its folder" in seen["settings"]
+    assert seen["settings"]["file system of files written in /dev/shm"] == "tmpfs"
     assert seen["refused"]["unknown (ENOSYS)"] == 1
     assert seen["settings"].get("C library", "2.").startswith("2.")
 
@@ -86,8 +86,8 @@ def test_what_libraries_print_of_their_choices_is_read(tmp_path):
         "variable A": "1=2",
         "kernels of OpenBLAS": "SkylakeX",
         "threads of OpenMP": "4",
-        "file system of what it writes in /data/a b": "overlay",
-        "file system of what it writes in /x": "kind 0x7",
+        "file system of files written in /data/a b": "overlay",
+        "file system of files written in /x": "kind 0x7",
     }
     assert seen["counts"] == {"memory in huge pages (MiB)": 2.0} and seen["refused"] == {}
 

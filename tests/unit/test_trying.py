@@ -42,7 +42,8 @@ def test_each_stage_ends_its_waits_when_its_own_time_ends(monkeypatch, tmp_path)
     monkeypatch.setattr(stages, "table", lambda *_: None)
     monkeypatch.setattr(stages, "_needed", lambda *_: 0)
     monkeypatch.setenv(noise.WAIT_UNTIL, "0")
-    made = {"program": {"expected_seconds": 0.1, "runs": 1, "width": 0.01}}
+    experiments = {stage: {"runtime": ["docker"]} for stage in stages.ENDS}
+    made = {"program": {"expected_seconds": 0.1, "runs": 1, "width": 0.01}, "experiments": experiments}
     ends: list[float] = []
     budget = stages.Budget(time.monotonic(), 100.0)
     for stage in stages.ENDS:

@@ -84,7 +84,7 @@ def _of_timer(text: str, folder: Path) -> dict:
             refused[f"{rest} ({kind})"] = int(number)
         elif int(number) not in OF_KERNEL:
             place = rest.replace(str(folder / "0/work"), "its folder")
-            settings[f"file system of what it writes in {place}"] = FILE_SYSTEMS.get(int(number), f"kind {int(number):#x}")
+            settings[f"file system of files written in {place}"] = FILE_SYSTEMS.get(int(number), f"kind {int(number):#x}")
     return {"traced": traced, "refused": refused, "counts": counts if traced else {}, "settings": settings}
 
 
