@@ -37,7 +37,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000, SEGMENTS = 256, NAME_BYTES = 64 };
+enum { VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000 };
+/* Open MPI's segments of shared memory that are told apart, and how much of their names. */
+enum { SEGMENTS = 256, NAME_BYTES = 64 };
 
 static volatile sig_atomic_t late;
 static int looks;

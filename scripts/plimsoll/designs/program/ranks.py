@@ -63,6 +63,8 @@ class OfRanks:
         if not self.well:
             lock.kill_run(self.attempt.identity)
             segments.remove_unused()
+            # Of containers with this host's IPC namespace.
+            segments.remove([node.name for node in self.nodes])
 
     def _node(self) -> Node:
         """Start all nodes, and return the first one."""
