@@ -71,9 +71,7 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
 
 def shown(value: object, most: int = 60) -> str:
     """Format a value for a message: a text in quotes, control characters escaped, and a long value shortened."""
-    # Python refuses to write a number of thousands of digits.
-    text = "a huge number" if isinstance(value, int) and abs(value) > 10**20 else repr(value)
-    return begun(text, most)
+    return begun(repr(value), most)
 
 
 def begun(text: str, most: int) -> str:
