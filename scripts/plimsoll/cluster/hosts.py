@@ -78,8 +78,9 @@ class Hosts:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Return the names of each two hosts that are compared."""
-        return list(combinations(self.named, 2)) if self.compare else []
+        """Return the names of each two hosts that are compared: those that measure a study in common."""
+        pairs = combinations(self.named.items(), 2) if self.compare else []
+        return [(one, other) for (one, a), (other, b) in pairs if set(a.studies) & set(b.studies)]
 
     @property
     def image_settings(self) -> list[str]:
