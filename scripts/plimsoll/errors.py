@@ -18,7 +18,15 @@ class Damaged(PlimsollError):
 
 
 class Unavailable(PlimsollError):
-    """Something that this host cannot do. The text is the reason."""
+    """A runtime, metric, figure, cell or claim that cannot be had on this host.
+
+    It is raised, or stands in place of what cannot be had (plimsoll.planning.availability).
+    """
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be had, without a full stop at the end."""
+        return str(self)
 
 
 class Outage(PlimsollError):
