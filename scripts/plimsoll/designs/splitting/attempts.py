@@ -69,7 +69,7 @@ class Attempts(design.Attempts):
                 if isinstance(one, str) or not one.well:
                     break
         finally:
-            seconds["remove"] = lock.take_down(lambda: runtime.stop(nodes), runtimes.known().values())
+            seconds["remove"] = lock.take_down(lambda: runtime.stop(nodes), runtimes.known)
             if attempt.watch.room.refused and runtime.services:
                 with contextlib.suppress(Unavailable):
                     attempt.watch.room.moved({disk.CONTAINERS: runtime.storage()})
