@@ -91,6 +91,7 @@ def test_one_figure_measures_only_its_own_microservice(fresh):
     assert jobs["measure"] == 1 + 3 * 6 and jobs["figure"] == 1
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_measured_every_output_says_why(fresh):
     cut_down(fresh)
     profile = fresh.folder / "config/profiles/ci.yaml"

@@ -15,7 +15,7 @@ import yaml
 from plimsoll.terminal import interruption
 
 from tests import pages
-from tests.conftest import PROJECT, usual
+from tests.conftest import PROJECT
 from tests.project import BARE_AND_DOCKER, Project
 
 RUNS = "results/liu2020/runs"
@@ -85,6 +85,7 @@ def test_progress_tells_which_run_of_how_many_and_the_time_left(project, one_fig
     assert all(path.removeprefix(f"{RUNS}/").removesuffix(".json") in log for path in project.files(f"{RUNS}/**/*.json"))
 
 
+@pytest.mark.long
 def test_results_in_another_folder_are_drawn_there_and_nothing_is_measured(project, one_figure, tmp_path):
     drawn = "results/liu2020/figures/fig09"
     shutil.copytree(project.folder / "results", tmp_path / "results", ignore=shutil.ignore_patterns("reference"))
@@ -281,6 +282,7 @@ def test_a_deleted_figure_or_record_is_made_again_and_nothing_else(project, ever
     assert len(new) == 1 and "O3/docker/any/enabled/standard/plain/dgemm" in new.pop()
 
 
+@pytest.mark.long
 def test_other_sizes_are_measured_and_the_old_records_kept_and_found_again(project, everything):
     target = f"{RUNS}/uma/exact/E1/bare/any/default/standard/plain/beff/1.json"
     old = (project.folder / target).read_text()
@@ -321,7 +323,8 @@ def test_records_of_other_bits_stop_the_analysis_in_one_sentence(project, everyt
         path.write_text(whole)
 
 
-@pytest.mark.parametrize("how", usual([signal.SIGINT, signal.SIGKILL], [signal.SIGINT]))
+@pytest.mark.long
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_workflow_goes_on_where_it_was(fresh, how):
     """That holds in a later block than the first, too: each repetition is there once."""
     fresh.keep_experiment("granularity", "dgemm")
@@ -386,6 +389,7 @@ def test_a_second_workflow_in_the_same_folder_waits_and_makes_what_is_not_there_
     assert len(fresh.files(f"{RUNS}/**/*.json")) == len(plan["order"]) > len(kept)
 
 
+@pytest.mark.long
 def test_two_workflows_in_two_folders_measure_in_turn(fresh, tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("said")
     projects, started = [fresh, Project(tmp_path_factory.mktemp("other"))], []
