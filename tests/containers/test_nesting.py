@@ -505,7 +505,6 @@ def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_
     assert not any(path.exists() for path in made) and "plimsoll" not in output(["iptables-save"])
 
 
-@pytest.mark.long
 def test_a_switch_of_a_killed_measurement_is_removed_by_the_next(workspace, python, as_before):
     workspace.write()
     words = [python, "-c", KILLED, str(workspace.folder), "network/docker/bare/openvswitch/one"]
