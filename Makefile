@@ -4,7 +4,7 @@
 #     STUDIES=all HOURS=0.15 MINUTES=12 PROFILE=paper DIRECTORY=/data/run2 IMAGE=images.tar.gz
 #     FROM=plimsoll-liu2020.zip CLAIMS=mine.yaml
 #   make setup                      only install what the commands need (STUDIES=, IMAGE=)
-#   make test                       the tests, on real containers: some 25 minutes on two cores (LONG=1: all of them)
+#   make test                       the tests, on real containers: half an hour or more on two cores (LONG=1: all of them)
 #   make test-units                 the quick ones of those that need no container: two minutes
 #   make lint                       what the style checkers say
 #   make docs                       the documentation as a site, in docs/_build
@@ -90,7 +90,7 @@ test: setup lint
 	@bash scripts/setup/guest.sh $(if $(long),nodes)
 	@bash scripts/setup/environments.sh all
 	@bash scripts/setup/tests.sh
-	@echo "Two groups of tests side by side, for some 15 minutes."
+	@echo "Two groups of tests side by side, for some 20 minutes."
 	$(MAKE) --no-print-directory --jobs=2 test-of-code test-of-workflows
 	.venv/bin/python -m pytest -m alone $(units)
 	.venv/bin/python -m pytest $(if $(long),,-m "not long") tests/containers tests/faults $(if $(long),tests/guest tests/cluster)
