@@ -8,15 +8,22 @@ import pytest
 
 # Test functions that take more than a second of processor time, all parameters together: `file::function`, one a line.
 SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text().split())
+REAL = os.fsync
 
 
 @pytest.fixture(scope="session", autouse=True)
 def unsynced():
     """Make `os.fsync` return at once. Tests write thousands of made-up records, and waited ten times as long for the disk
-    as they computed. What must be on the disk first is tested by the calls themselves (test_record.py)."""
+    as they computed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda number: None)
         yield
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """Make `os.fsync` wait for the disk, for tests of what is on it."""
+    monkeypatch.setattr(os, "fsync", REAL)
 
 
 def pytest_addoption(parser):
@@ -30,7 +37,7 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(autouse=True)
-def quick(request):
+def in_time(request):
     """Fail a test that is not slow and takes more processor time than `--most-seconds`."""
     most, begun = request.config.getoption("--most-seconds", None), time.process_time()
     yield
