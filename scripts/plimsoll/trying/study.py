@@ -35,6 +35,8 @@ TIMES = {
 }
 # A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman"}
+# Begins a file of claims that stays as it is: the user's own.
+OWN_CLAIMS = "# Claims of your own"
 HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
 
 
@@ -87,7 +89,12 @@ def make(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Place:
 
 
 def _refuse_others(place: Place) -> None:
-    """Raise PlimsollError if a file or a folder with the study's name is the user's own."""
+    """Raise PlimsollError if a file or a folder with the study's name is the user's own, or has claims of the user's."""
+    claims = place.folder / f"config/claims/{place.id}.yaml"
+    if claims.is_file() and claims.read_text().startswith(OWN_CLAIMS):
+        raise PlimsollError(
+            f"{claims} has claims of your own: give the new study a name with --name, or move them. Nothing was changed."
+        )
     if copied.is_ours(place.file):
         return
     if place.file.exists() or (place.folder.exists() and not (place.folder.is_dir() and not any(place.folder.iterdir()))):
@@ -324,8 +331,12 @@ def _configure(config: Path, study: dict) -> None:
 
 
 def put(config: Path, study: dict) -> None:
-    """Write a study and its claims to where measuring reads them. Files with the same content are not touched."""
+    """Write a study and its claims to where measuring reads them.
+
+    Files with the same content are not touched, nor are claims that the user has made their own.
+    """
     for path, content in (("studies", study), ("claims", claims_of(study))):
         target, text = config / path / f"{study['id']}.yaml", yaml.safe_dump(content, sort_keys=False, width=120)
-        if not target.is_file() or target.read_text() != text:
+        there = target.read_text() if target.is_file() else ""
+        if there != text and not there.startswith(OWN_CLAIMS):
             target.write_text(text)
