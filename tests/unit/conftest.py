@@ -22,7 +22,7 @@ def unsynced():
 
 @pytest.fixture
 def synced(monkeypatch):
-    """Make `os.fsync` wait for the disk, for tests of what is on it."""
+    """Make `os.fsync` wait for the disk, for tests that look at it."""
     monkeypatch.setattr(os, "fsync", REAL)
 
 
