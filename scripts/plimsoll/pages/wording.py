@@ -342,7 +342,7 @@ def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
 
 def _arithmetic(decide: dict) -> str:
     """Return a sentence on the runs and the time that would decide a claim; empty if they cannot be estimated."""
-    if "runs" not in decide:
+    if not decide.get("repetitions"):
         return ""
     what = f"{decide['runs']:,} more runs of its {decide['cells']} cells"
     return f" {decide['repetitions']:,} repetitions are {what}, which take about {duration(decide['seconds'])}."
