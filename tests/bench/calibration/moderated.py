@@ -136,7 +136,7 @@ def rates(differences: np.ndarray) -> dict[str, float]:
 
     They are by a comparison's own spread (`own`), and by that with what all comparisons lend to it (`lent`). In a
     family, the weaker evidence of `lent` and of the spread of all is used too (`strictly`). The second half of the
-    comparisons is reported by itself too (`last_own`, `last_lent`).
+    comparisons is also reported alone (`last_own`, `last_lent`).
     """
     number = differences.shape[-1]
     own = _deviation(differences)
