@@ -25,7 +25,7 @@ How claims are judged:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # importing this module must not import pandas
@@ -47,10 +47,14 @@ class Verdicts:
 
     `comparisons` has one row per comparison, with the columns of comparisons.csv: the sides, `n` (blocks), `effect` with its
     95 % interval (`low`, `high`), `test`, `p_supports`, `p_opposes` and `verdict`.
+
+    `notes` are sentences that a reader of the verdicts must know, such as that two sessions were pooled. Mostly there are
+    none.
     """
 
     results: list[dict]
     comparisons: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -65,6 +69,7 @@ def judge(
     metrics: Mapping[str, Mapping[str, str]] | None = None,
     factors: Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
+    printed: pd.DataFrame | None = None,
     alpha: float = 0.05,
     name: str = "table",
 ) -> Verdicts:
@@ -80,13 +85,17 @@ def judge(
     `scope` (lists of levels by factor), or `along`, or `order`; and `expected`.
 
     `metrics` says of each metric its `unit` (a text, printed as it is; values of different units are refused), and whether
-    `higher` or `lower` is `better`. `columns` names columns that are not called as their role is: {"block": "day"}. `alpha`
-    is the probability of a wrong decision on a claim. `name` begins the ids of claims.
+    `higher` or `lower` is `better`. `columns` names columns that are not called as their role is: {"block": "day"}.
+    `printed` is the paper's own table: rows with the same factors and a `mean`, and `sd` and `n` if they are printed. Each
+    result then says whether the paper's numbers support the claim (`paper_consistent`). `alpha` is the probability of a wrong
+    decision on a claim. `name` begins the ids of claims.
 
     Raise PlimsollError for a column, metric, factor or level that is not there; the message names the nearest. Raise it
-    also for a value that is no number or has no logarithm, two units in one metric, or no cell with three runs.
+    also for a value that is no number or has no logarithm, two units or two better directions in one metric, or no cell
+    with three runs.
     """
     from plimsoll.designs.table import claimed, judged, loading
+    from plimsoll.designs.table.metrics import at_all
     from plimsoll.designs.table.rows import of_table
 
     document = {"id": name, "metrics": dict(metrics or {}), "columns": dict(columns or {}), "alpha": alpha}
@@ -94,9 +103,13 @@ def judge(
     written = claimed.of_list(claims)
     roles = loading.columns_of(document, written.written)
     rows = of_table(loading.lines_of(data, name), roles, name)
-    source = loading.assembled(document, rows, [], name)
-    found = judged.judged(source, written)
-    return Verdicts(found.results, found.comparisons)
+    of_paper = []
+    if printed is not None:
+        own = f"{name}, as printed"
+        shared = replace(roles, factors=tuple(loading.factors_of(document, rows)))
+        of_paper = of_table(loading.lines_of(printed, own), shared, own)
+    found = judged.judged(loading.assembled(document, rows, of_paper, at_all(name)), written)
+    return Verdicts(found.results, found.comparisons, found.notes)
 
 
 def judge_study(

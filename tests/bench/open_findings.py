@@ -12,10 +12,11 @@ import math
 from collections.abc import Iterable, Mapping
 
 import pandas as pd
-from plimsoll import designs, hours
+from plimsoll import designs
 from plimsoll.analysis import blocks
-from plimsoll.claims import costs, findings, verdicts
+from plimsoll.claims import findings, verdicts
 from plimsoll.config import studies
+from plimsoll.features.time_budget import costs, two_stages
 
 from tests.bench.calibration import write
 from tests.bench.spending import plan_of
@@ -66,7 +67,7 @@ def main() -> None:
 def of_study(name: str) -> pd.DataFrame:
     """Return one row per inconclusive claim of a study."""
     study = studies.load(name, designs.known())
-    other = hours.reference(study, plan_of(study))
+    other = two_stages.reference(study, plan_of(study))
     measured = costs.of(other.plan, other.runs)
     asked = {need.finding: need for need in other.asked(None).needs}
     rows = []

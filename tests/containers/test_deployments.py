@@ -342,7 +342,7 @@ def test_debian_s_hpcc_agrees_with_ours(workspace, working, image, tmp_path):
     working("bare")
     path = "uma/exact/E1/bare/any/default/standard/plain/dgemm"
     cell = workspace.plan["cells"][path]
-    size = {**cell["parameters"], "order": 4000}
+    size = {**cell["parameters"], "order": 1500}
     ratios = []
     # One pair may be disturbed, so the median of three decides.
     for number in range(1, 4):
@@ -352,9 +352,10 @@ def test_debian_s_hpcc_agrees_with_ours(workspace, working, image, tmp_path):
         hpcc.Hpcc().prepare(folder, size)
         job = Job.of_cell(folder.name, folder, tmp_path, cell, image)
         nodes = runtimes.find("bare").start(job.specs)
-        assert run_bounded(job.command(nodes, ["/usr/bin/hpcc"]), job.environment, folder, 120) == 0
+        # Without the user's variables, as ours: OPENBLAS_CORETYPE would choose other kernels for one of the two.
+        with lock.run(folder.name, folder):
+            assert run_bounded(job.command(nodes, ["/usr/bin/hpcc"]), job.environment, folder, 120) == 0
         theirs = hpcc.parse((folder / "hpccoutf.txt").read_text())
         assert theirs["Success"] == 1 and theirs["HPL_Tflops"] > 0, "Debian's binary runs every section"
-        print("AAA", ours["values"], {k: v for k, v in theirs.items() if "DGEMM" in k})
         ratios.append(ours["values"]["StarDGEMM_Gflops"] / theirs["StarDGEMM_Gflops"])
     assert statistics.median(ratios) == pytest.approx(1, abs=0.3), ratios

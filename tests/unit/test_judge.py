@@ -1,6 +1,7 @@
 """`plimsoll judge`: measurements and the claims about them, from files to verdicts."""
 
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -17,7 +18,7 @@ from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
-from plimsoll.designs.table import closing, independence, judged, loading, outputs
+from plimsoll.designs.table import closing, independence, judged, loading, metrics, outputs
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import planned
 from plimsoll.verdicts import judge, judge_study
@@ -118,7 +119,7 @@ def test_a_study_makes_what_every_study_has(tmp_path):
     assert made == {*tables, *figures, "report.html", "junit.xml", "claims.json", "plan.json", "own.zip"}
     text = page.read_text()
     assert "What does a level cost?" in text and 'class="forest"' in text and text.count('<section class="claim') == 3
-    assert "Use the runs" not in text and "make precise" not in text
+    assert "Use the runs" not in text and "plimsoll precise" not in text
     answer = pd.read_csv(tmp_path / "out/answer.csv")
     assert answer["ratio"].item() == pytest.approx(3.0, rel=0.05) and answer["p_beyond_holm"].item() < 0.001
     suite = ET.parse(tmp_path / "out/junit.xml").getroot()[0]
@@ -186,8 +187,13 @@ def test_other_files_of_the_folder_stay_out_of_the_archive(tmp_path):
             "own.yaml, line 4: own-c01: metrics: 'tim' is neither a metric of the study",
         ),
         ({}, [{**HIGHER, "expect": "higher"}], {}, "own.yaml, line 4: claims.0: unknown key 'expect'"),
-        ({}, CLAIMS, {"baseline": {"level": ["2"]}}, "own.yaml: baseline.level: '2' is no level of the table: 1, 9."),
-        ({}, CLAIMS, {"metrics": {"tme": {}}}, "own.yaml: metrics: no row has the metric 'tme' (did you mean time?): its data"),
+        ({}, CLAIMS, {"baseline": {"level": ["2"]}}, "own.yaml, line 26: baseline.level: '2' is no level of the table: 1, 9."),
+        (
+            {},
+            CLAIMS,
+            {"metrics": {"tme": {}}},
+            "own.yaml, line 25: metrics: no row has the metric 'tme' (did you mean time?): its data",
+        ),
         ({}, CLAIMS, {"datum": 1}, "own.yaml, line 24: unknown key 'datum'"),
     ],
 )
@@ -206,8 +212,8 @@ def test_two_units_in_one_metric_are_refused(tmp_path):
 
 def test_a_unit_that_is_not_the_one_of_the_data_is_refused(tmp_path):
     assert refusal(tmp_path, rows(), metrics={"time": {"unit": "ms"}}) == (
-        "results.csv, line 2: time has the unit 's', and 'ms' in own.yaml: the rows are not converted, so name their unit "
-        "there, or leave it out."
+        "results.csv, line 2: time has the unit 's', and 'ms' in own.yaml, line 26: the rows are not converted, so name their "
+        "unit there, or leave it out."
     )
     same = judged.of_file(written(tmp_path, rows(), metrics={"time": {"unit": "s"}}))
     assert same.study["metrics"]["time"]["unit"] == "s"
@@ -221,7 +227,7 @@ def test_a_pattern_of_files_may_be_absolute(tmp_path, absolute, monkeypatch):
         rows().to_csv(tmp_path / f"a [1]/day-{session}.csv", index=False)
     pattern = "day-*.csv"
     document = {"id": "own", "data": [{"path": str(tmp_path / "a [1]" / pattern) if absolute else pattern, "session": "{}"}]}
-    source = loading.of_document(document, Path("a [1]"), CLAIMS, "own.yaml")
+    source = loading.of_document(document, Path("a [1]"), CLAIMS, metrics.at_all("own.yaml"))
     assert {row.session for row in source.rows} == {"mon", "tue"}
     (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS}))
     data = Path(f"{tmp_path}/*/*.csv") if absolute else Path("*/*.csv")
@@ -517,7 +523,7 @@ def test_means_spreads_and_numbers_that_no_runs_have_are_refused(tmp_path, colum
     assert refusal(tmp_path, counts).startswith(f"results.csv, line 3: {said}")
 
 
-@pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8)])
+@pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8), ("languages", 6)])
 def test_statements_of_documentation_are_judged_and_the_planted_one_is_found(name, reproduced):
     found = judged.of_file(TABLES / name / "study.yaml")
     assert len(found.results) == 11
@@ -539,7 +545,11 @@ def of_reference(study: str, folder):
     return loaded, read, tables, book.load(study), expected
 
 
-@pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop"])
+# The claims of these take half a minute together.
+LARGE = [pytest.param(name, marks=pytest.mark.long) for name in ("jha2018", "jha2021", "liu2020")]
+
+
+@pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop", *LARGE])
 def test_the_library_says_what_the_workflow_says_of_the_reference_results(study, tmp_path):
     loaded, plan, tables, claims, expected = of_reference(study, tmp_path)
     assert judge_study(loaded, plan, *tables, claims).verdicts == expected
@@ -589,14 +599,35 @@ def test_the_tutorial_does_what_it_says(tmp_path):
             assert (PROJECT / command.split()[0]).is_file()
 
 
+# Rooms of the package that judging a table needs. Everything else is the workflow, or what only pages and figures need.
+OF_LIBRARY = {
+    *("analysis", "claims", "config", "design", "designs", "errors", "interchange", "measuring", "paths", "planning"),
+    *("registry", "spelling", "verdicts"),
+}
+
+
 def test_the_library_is_imported_at_once_and_without_the_workflow():
-    code = (
-        "import sys, time; begun = time.perf_counter(); from plimsoll.verdicts import judge; "
-        "assert time.perf_counter() - begun < 1; import pandas; "
-        "judge(pandas.DataFrame({'x': list('abab' * 3), 'value': range(1, 13)}), "
-        "[{'statement': 'a is like b.', 'a': {'x': ['a']}, 'b': {'x': ['b']}, 'expected': 'no_difference'}]); "
-        "rooms = {name.split('.')[1] for name in sys.modules if name.startswith('plimsoll.')}; "
-        "print(sorted(rooms & {'workflow', 'measure', 'images', 'pages', 'terminal'}), 'snakemake' in sys.modules)"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT)
-    assert told.stdout == "[] False\n", told.stderr
+    """A fresh process, with this package first on its path, says what it has imported before and after it judges."""
+    code = """
+import json, sys, time
+begun = time.perf_counter()
+from plimsoll.verdicts import judge
+seconds, first = time.perf_counter() - begun, list(sys.modules)
+import pandas
+table = pandas.DataFrame({"x": list("abab" * 3), "value": range(1, 13)})
+claim = {"statement": "a is like b.", "a": {"x": ["a"]}, "b": {"x": ["b"]}, "expected": "no_difference"}
+found = judge(table, [claim])
+print(json.dumps([seconds, first, list(sys.modules), sys.modules["plimsoll"].__file__, found.verdicts]))
+"""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", env=environment)
+    assert told.returncode == 0, told.stderr
+    seconds, first, then, file, found = json.loads(told.stdout)
+    assert file == str(PROJECT / "scripts/plimsoll/__init__.py") and found == {"table-c01": "inconclusive"}
+    assert seconds < 1
+    assert [name for name in first if name.startswith("plimsoll")] == ["plimsoll", "plimsoll.verdicts"]
+    assert not {"pandas", "numpy", "scipy", "yaml"} & {*first}
+    assert {name.split(".")[1] for name in then if name.startswith("plimsoll.")} <= OF_LIBRARY
+    of_measuring = {name for name in then if name.startswith("plimsoll.measuring.")}
+    assert of_measuring <= {"plimsoll.measuring.status"}, "of what measures, only the names of statuses are needed"
+    assert not {"snakemake", "typer", "jinja2", "papermill", "nbformat", "psutil"} & {*then}

@@ -1,5 +1,6 @@
 """`plimsoll new`: what it writes works as it is, in a copy of the project, and passes the test that it writes."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import pytest
 import yaml
 from plimsoll.designs.table import judged
 from plimsoll.errors import PlimsollError
-from plimsoll.starting import code, study
+from plimsoll.features.new import code, new, study
+from plimsoll.features.try_program import begin, copied, recipe, trial
+from plimsoll.features.try_program import study as making
 
 from tests.conftest import PROJECT
 
@@ -121,3 +124,68 @@ def test_nothing_is_written_over(tmp_path):
     with pytest.raises(PlimsollError, match="is there already: take another name, or move it. Nothing was written."):
         study.of_table("own", tmp_path, None, "", "time", "lower", "Another?")
     assert [path.read_text() for path in written] == before
+
+
+def program(root: Path, monkeypatch, command: str = "solver case.txt") -> list[Path]:
+    """Begin a study of a program in a folder, of which everything is real but its trial run and the search for its files."""
+    monkeypatch.chdir(root)
+    (root / "case.txt").write_text("1\n")
+    (root / "timer").write_text("")
+    tried = trial.Tried(0.02, {}, ("0" * 64, "0" * 64))
+    monkeypatch.setattr(making, "on_host", lambda *_: tried)
+    monkeypatch.setattr(making, "defaults_here", lambda: ["docker", "singularity"])
+    monkeypatch.setattr(recipe.files, "needed", lambda _: [root / "case.txt"])
+    monkeypatch.setattr(begin.timer, "built", lambda: root / "timer")
+    return begin.of_program("solver", command, "Does Docker slow my solver?", study.test_of_program)
+
+
+def test_a_study_of_a_program_is_the_one_that_try_writes_with_comments_claims_and_a_test(tmp_path, copy, monkeypatch, capsys):
+    """Claims that the user has made their own stay. Others follow the study."""
+    file, claims, test = program(tmp_path, monkeypatch)
+    assert [path.name for path in (file, claims, test)] == ["my-solver.yaml", "my-solver.yaml", "test_my_solver.py"]
+    run(copy, test)
+    text, content = file.read_text(), yaml.safe_load(file.read_text())
+    assert copied.is_ours(file) and text.count("\n# ") == 5 and "\n  # Minutes of measuring" in text
+    assert content["question"] == "Does Docker slow my solver?" and content["program"]["command"] == ["solver", "case.txt"]
+    config = tmp_path / "my-solver/config"
+    assert (config / "folder/case.txt").read_text() == "1\n" and (config / "containers/program/Dockerfile").is_file()
+    own = claims.read_text().replace("margin: 0.01", "margin: 0.2")
+    assert own.count("margin: 0.2") == 3 and "&id" not in own
+    claims.write_text(own)
+    making.put(config, content)
+    assert claims.read_text() == own
+    claims.write_text(own.partition("\n")[2])
+    making.put(config, content)
+    assert claims.read_text().count("margin: 0.01") == 3
+    (config / "folder/case.txt").write_text("2\n")
+    with pytest.raises(AssertionError, match="has changed since"):
+        run(copy, test)
+    with pytest.raises(PlimsollError, match="my-solver.yaml is there already: take another name, or move it"):
+        program(tmp_path, monkeypatch)
+    claims.write_text(own)
+    with pytest.raises(PlimsollError, match="has claims of your own"):
+        making._refuse_others(making.place_of(file))
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("", "Which command is the study of?"), ("a 'b", "is no command: No closing quo")]
+)
+def test_a_study_of_no_command_is_refused_and_nothing_is_written(tmp_path, monkeypatch, command, said):
+    with pytest.raises(PlimsollError, match=re.escape(said)):
+        program(tmp_path, monkeypatch, command)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["case.txt", "timer"]
+
+
+def test_questions_are_those_of_what_a_study_is_of(tmp_path, monkeypatch, capsys):
+    """The direction follows from the data, unless an option names one that they contradict."""
+    asked = []
+    monkeypatch.setattr(new, "_answer", lambda given, question, usual: asked.append(question) or given or usual)
+    monkeypatch.chdir(tmp_path)
+    data = TABLES / "readers/google-benchmark.json"
+    new.new("study", "sorting", data=str(data), metric="real_time")
+    assert len(asked) == 5 and "better: lower" in (tmp_path / "sorting/study.yaml").read_text()
+    asked.clear()
+    with pytest.raises(PlimsollError, match="Which command"):
+        new.new("study", "own", of="program")
+    assert len(asked) == 3 and sorted(path.name for path in tmp_path.iterdir()) == ["sorting"]
+    new.new("study", "other", data=str(data), metric="real_time", better="higher")

@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -205,6 +206,15 @@ def lines_of(text: str, key: str) -> list[int]:
     root = yaml.compose(text, Loader=_Loader)
     (items,) = (value for name, value in root.value if name.value == key)
     return [item.start_mark.line + 1 for item in items.value]
+
+
+def places(source: str, text: str) -> Callable[..., str]:
+    """Return a function from the keys of a document, which has been read, to the place of their value: source and line.
+
+    Keys that are not there have the place of the nearest mapping above them.
+    """
+    root = yaml.compose(text, Loader=_Loader)
+    return lambda *keys: f"{source}, line {_line(root, list(keys))}"
 
 
 def short(path: Path) -> str:

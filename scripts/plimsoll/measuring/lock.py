@@ -146,9 +146,9 @@ def sweep(runtimes: Iterable[Sweepable], aloud: bool = True) -> None:
     cgroup.put_back(cgroup.mounts())
     problems = {}
     # Containers go first: a cgroup can be removed when no container is in it any more.
-    for environment in sorted(runtimes, key=lambda each: not each.containers):
+    for runtime in sorted(runtimes, key=lambda each: not each.containers):
         try:
-            environment.sweep()
+            runtime.sweep()
         except (Unavailable, OSError) as problem:
             problems[str(problem)] = None
     for problem in problems if aloud else ():

@@ -60,16 +60,16 @@ class Another(Outage):
         super().__init__(f"{study} was measured on another system ({said})", NEW)
 
 
-def identity(folder: Path, environment: Asked) -> str:
+def identity(folder: Path, runtime: Asked) -> str:
     """Return the identity of the system that the records of a runtime carry.
 
     Raise Another if the system is no longer that of the study's records. Every run calls this. So the whole system is
     looked at only if a program, a setting, or the time of the last boot has changed since it was noted.
     """
     noted = read(folder)
-    if noted and environment.name in noted["identities"] and noted["seen"] == _seen(noted["seen"]["programs"]):
-        return noted["identities"][environment.name]
-    return note(folder, [environment])[environment.name]
+    if noted and runtime.name in noted["identities"] and noted["seen"] == _seen(noted["seen"]["programs"]):
+        return noted["identities"][runtime.name]
+    return note(folder, [runtime])[runtime.name]
 
 
 def note(folder: Path, runtimes: Iterable[Asked]) -> dict[str, str]:
@@ -88,10 +88,10 @@ def note_answering(folder: Path, runtimes: Iterable[Asked]) -> None:
     An engine that does not answer is started by the first run that needs it.
     """
     parts, there = now([]), []
-    for environment in runtimes:
+    for runtime in runtimes:
         with contextlib.suppress(Unavailable):
-            parts[environment.name] = environment.versions()
-            there.append(environment)
+            parts[runtime.name] = runtime.versions()
+            there.append(runtime)
     _note(folder, there, parts)
 
 
@@ -102,7 +102,7 @@ def _note(folder: Path, runtimes: list[Asked], parts: dict[str, dict[str, str]])
     if changes := differences(noted["parts"], parts):
         raise Another(folder.name, changes)
     merged = {**noted["parts"], **parts}
-    known = {environment.name: _identity_of(merged, environment.name) for environment in runtimes}
+    known = {runtime.name: _identity_of(merged, runtime.name) for runtime in runtimes}
     programs = [*noted["seen"]["programs"], *(path for each in runtimes for path in _paths(each))]
     whole = {"identities": {**noted["identities"], **known}, "parts": merged, "seen": _seen(programs)}
     record.write(folder / FILE, whole)
@@ -112,7 +112,7 @@ def _note(folder: Path, runtimes: list[Asked], parts: dict[str, dict[str, str]])
 def now(runtimes: Iterable[Asked]) -> dict[str, dict[str, str]]:
     """Return the present facts about this host, and the versions of each runtime. Raise Unavailable if a runtime does
     not answer."""
-    return {HOST: of_host.facts(), **{environment.name: environment.versions() for environment in runtimes}}
+    return {HOST: of_host.facts(), **{runtime.name: runtime.versions() for runtime in runtimes}}
 
 
 def differences(old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:
@@ -145,17 +145,17 @@ def _identity_of(parts: dict[str, dict[str, str]], runtime: str) -> str:
     return record.fingerprint([parts[HOST], parts[runtime]])
 
 
-def look(environment: Asked) -> Seen:
+def look(runtime: Asked) -> Seen:
     """Return the facts about this host and a runtime that are quick to look at."""
-    return _seen(_paths(environment))
+    return _seen(_paths(runtime))
 
 
-def _paths(environment: Asked) -> list[str]:
+def _paths(runtime: Asked) -> list[str]:
     """Return the paths of a runtime's programs and settings.
 
     Settings are included even if they are not there, because they may be made later.
     """
-    found = (name if os.path.isabs(name) else shutil.which(name) for name in environment.programs())
+    found = (name if os.path.isabs(name) else shutil.which(name) for name in runtime.programs())
     return [path for path in found if path]
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plimsoll.claims import verdicts
-from plimsoll.designs.table import outputs, page
+from plimsoll.designs.table import consistent, outputs, page
 from plimsoll.designs.table.judged import Judged
 from plimsoll.pages.formats import capital
 
@@ -17,8 +17,10 @@ def text(judged: Judged, written: Path) -> str:
         printed = f" The paper's own numbers: {result['paper_consistent']}." if result.get("paper_consistent") else ""
         told.append(f"{result['verdict']}{', in part' if result['in_part'] else ''}: {result['statement']} ({result['id']})")
         told.append(f"  {capital(outputs.rests_on(judged, result))}{printed}")
+    told += ["", *(f"Note: {note}" for note in judged.notes)] if judged.notes else []
     counts = [f"{number} {name}" for name in verdicts.ON_CLAIM if (number := _number(judged, name))]
-    return "\n".join([*told, "", f"{len(judged.results)} claims: {', '.join(counts)}.", f"Read on: {written}"])
+    total = [f"{len(judged.results)} claims: {', '.join(counts)}.", *consistent.summary(judged.results)]
+    return "\n".join([*told, "", *total, f"Read on: {written}"])
 
 
 def _number(judged: Judged, verdict: str) -> int:

@@ -31,6 +31,23 @@ def noted(claims: Sequence[dict], results: Sequence[dict], comparisons: pd.DataF
     ]
 
 
+def summary(results: Sequence[Mapping]) -> list[str]:
+    """Return in a sentence what the paper's own numbers say of how many claims; empty without a paper's table."""
+    told = [result["paper_consistent"] for result in results if "paper_consistent" in result]
+    if not told:
+        return []
+    words = {YES: "support", NO: "contradict", PARTLY: "support in part", OPEN: "do not decide"}
+    counts = {said: sum(one in (said, said + BY_MEANS) for one in told) for said in words}
+    tested = [f"{words[said]} {number}" for said, number in counts.items() if number]
+    if not tested:
+        return [f"The paper's own numbers have the cells of none of {len(told)} claims."]
+    unknown = told.count("")
+    return [
+        f"The paper's own numbers {', '.join(tested)} of {len(told)} claims"
+        f"{f', and have no cells of {unknown}' if unknown else ''}."
+    ]
+
+
 def _said(result: Mapping, rows: Sequence[Mapping]) -> str:
     known = {verdicts.REPRODUCED: YES, verdicts.CONTRADICTED: NO, verdicts.CONDITIONAL: PARTLY}
     if result["verdict"] in known:

@@ -1,6 +1,7 @@
 """What a table assumes of its rows: how runs that follow each other vary together, and how many independent ones they equal."""
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -92,6 +93,30 @@ def one_after_another(rows: Sequence[Row]) -> bool:
     """Return whether all rows of a cell follow each other: a drift of the machine is then a difference of cells."""
     keys = [tuple(row.levels.items()) for row in rows if row.metric == rows[0].metric]
     return len({*keys}) > 1 and len([*groupby(keys)]) == len({*keys})
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """Return in sentences what a reader of the verdicts must know of rows that are pooled over sessions; none otherwise.
+
+    From SMALLEST sessions on, the session is the unit. A block pairs the sides within a session.
+    """
+    sessions = {row.session for row in rows}
+    if not 1 < len(sessions) < SMALLEST or any(row.block or row.summarised for row in rows):
+        return []
+    of_cell = defaultdict(set)
+    for row in rows:
+        of_cell[row.metric, *row.levels.values()].add(row.session)
+    alone = sum(len(found) == 1 for found in of_cell.values())
+    told = [
+        f"The rows of {len(sessions)} sessions are pooled, as if all were runs of one. {SMALLEST} sessions, or blocks, are "
+        "needed to tell what a session does to its runs: measure another session, or name the block."
+    ]
+    if alone:
+        told.append(
+            f"Of {len(of_cell)} cells, {alone} were measured in one session only. A difference between sessions then looks "
+            "like a difference between cells."
+        )
+    return told
 
 
 def said(rows: Sequence[Row], cells: pd.DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll.claims import answer, evaluate, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.config.studies import Study
-from plimsoll.designs.table import claimed, consistent, loading, observed
+from plimsoll.designs.table import claimed, consistent, independence, loading, observed
 from plimsoll.designs.table.claimed import Claimed
 from plimsoll.designs.table.loading import Source
 
@@ -31,21 +31,29 @@ class Judged:
         return self.source.study
 
     @property
+    def notes(self) -> list[str]:
+        """Sentences that a reader of the verdicts must know."""
+        return independence.notes(self.source.rows)
+
+    @property
     def summarised(self) -> bool:
         """Whether the rows are means, and no single values."""
         return any(row.summarised for row in self.source.rows)
 
 
-def of_file(path: Path) -> Judged:
-    """Return the study of a YAML file, judged. PlimsollError, with file and line, for what does not fit."""
+def of_file(path: Path, name: str | None = None) -> Judged:
+    """Return the study of a YAML file, judged. PlimsollError, with file and line, for what does not fit.
+
+    `name` is that of a study whose file does not say it.
+    """
     claims = claimed.read(path)
-    return judged(loading.read(path, claims.written), claims)
+    return judged(loading.read(path, claims.written, name), claims)
 
 
-def of_files(data: list[Path], claims: Path, name: str | None = None) -> Judged:
-    """Return data judged by a file of claims. The columns of the data say the rest."""
+def of_files(data: list[Path], claims: Path, name: str | None = None, printed: list[Path] | None = None) -> Judged:
+    """Return data judged by a file of claims. The columns of the data say the rest. `printed` is the paper's own table."""
     found = claimed.read(claims)
-    return judged(loading.of_files(data, found.written, name or claims.stem), found)
+    return judged(loading.of_files(data, found.written, name or claims.stem, printed or []), found)
 
 
 def judged(source: Source, claims: Claimed) -> Judged:

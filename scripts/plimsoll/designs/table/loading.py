@@ -5,17 +5,17 @@ A study of this design has the keys of every study that claims, answers and page
 
 import glob
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
-from plimsoll.designs.table import DESIGN, readers
+from plimsoll.designs.table import DESIGN, metrics, readers, zips
 from plimsoll.designs.table.factors import MACHINE, stored, told
+from plimsoll.designs.table.metrics import At
 from plimsoll.designs.table.readers import tables
-from plimsoll.designs.table.rows import Columns, Row, better_by
+from plimsoll.designs.table.rows import Columns, Row
 from plimsoll.errors import PlimsollError, first_of, shown
 from plimsoll.spelling import hint
 
@@ -36,42 +36,64 @@ class Source:
     files: list[Path]  # data, for the archive
 
 
-def read(path: Path, claimed: Sequence[Mapping] = ()) -> Source:
+def read(path: Path, claimed: Sequence[Mapping] = (), name: str | None = None) -> Source:
     """Return the study of a YAML file, with the rows of its data. `claimed` are claims of another file.
+
+    `name` is that of a study whose file does not say it; without it, the file is called so, or its folder.
 
     PlimsollError, with file and line, for what does not fit, or if the data are not what the study says.
     """
     document, text = yaml_files.read(path)
     yaml_files.check(document, "designs/table", str(path), text)
-    named = path.parent.name if path.stem == "study" else path.stem
-    return of_document({"id": _name(named), **document}, path.parent, claimed, str(path))
+    named = name or (path.resolve().parent.name if path.stem == "study" else path.stem)
+    return of_document({"id": _name(named), **document}, path.parent, claimed, yaml_files.places(str(path), text))
 
 
-def of_files(data: Sequence[Path], claimed: Sequence[Mapping], name: str) -> Source:
-    """Return the study that files of data are by themselves: every column that has no role is a factor."""
+def of_files(data: Sequence[Path], claimed: Sequence[Mapping], name: str, printed: Sequence[Path] = ()) -> Source:
+    """Return the study that files of data are by themselves: every column that has no role is a factor.
+
+    `printed` are files of the paper's own table.
+    """
     document = {"id": _name(name), "data": [{"path": str(path)} for path in data]}
-    return of_document(document, Path(), claimed, str(data[0]))
+    document |= {"printed": [{"path": str(path)} for path in printed]} if printed else {}
+    return of_document(document, Path(), claimed, metrics.at_all(str(data[0])))
 
 
-def of_document(document: Mapping, folder: Path, claimed: Sequence[Mapping], source: str) -> Source:
-    """Return a study from what its file says. Data lie below `folder`; `source` is the file, for messages."""
+def of_document(document: Mapping, folder: Path, claimed: Sequence[Mapping], at: At) -> Source:
+    """Return a study from what its file says. Data lie below `folder`; `at` says where a key of the file stands."""
     columns = columns_of(document, claimed)
     rows, files = gather(document["data"], folder, columns, "factors" in document)
-    printed, of_paper = gather(document["printed"], folder, columns, True) if "printed" in document else ([], [])
-    return assembled(document, rows, printed, source, [*files, *of_paper])
+    if "printed" not in document:
+        return assembled(document, rows, [], at, files)
+    # A paper's table has the factors of the data. Its other columns are remarks.
+    of_paper = replace(columns, factors=tuple(factors_of(document, rows)))
+    printed, more = gather(document["printed"], folder, of_paper, True)
+    return assembled(document, rows, printed, at, [*files, *more])
 
 
-def assembled(document: Mapping, rows: list[Row], printed: list[Row], source: str, files: Sequence[Path] = ()) -> Source:
-    """Return a study with its rows. Every row gets a level of each factor."""
-    names = list(document.get("factors") or dict.fromkeys(name for row in rows for name in row.levels))
+def factors_of(document: Mapping, rows: Sequence[Row]) -> list[str]:
+    """Return the factors that a study names, or those of its rows."""
+    return list(document.get("factors") or dict.fromkeys(name for row in rows for name in row.levels))
+
+
+def assembled(document: Mapping, rows: list[Row], printed: list[Row], at: At, files: Sequence[Path] = ()) -> Source:
+    """Return a study with its rows. Every row gets a level of each factor.
+
+    PlimsollError, with the place, if the data do not have what the document names.
+    """
+    names = factors_of(document, rows)
     if not names:
-        raise PlimsollError(f"{source}: no column is left that could be a factor: nothing can be compared.")
+        raise PlimsollError(f"{at()}: no column is left that could be a factor: nothing can be compared.")
     if unknown := next((name for name in names if all(name not in row.levels for row in rows)), None):
         known = dict.fromkeys(name for row in rows for name in row.levels)
-        raise PlimsollError(f"{source}: factors: there is no {shown(unknown)}{hint(unknown, known)} in its data.")
-    metrics = _metrics(document.get("metrics", {}), rows, source)
-    rows = [_with_all(row, names) for row in rows if row.metric in metrics]
-    printed = [_with_all(row, names) for row in printed if row.metric in metrics]
+        raise PlimsollError(f"{at('factors')}: factors: there is no {shown(unknown)}{hint(unknown, known)} in its data.")
+    if without := next((row for row in printed if not row.summarised), None):
+        raise PlimsollError(
+            f"{without.where}: it has no mean: a row of the paper's own table has a mean, and sd and n if they are printed."
+        )
+    found = metrics.of(document.get("metrics", {}), rows, printed, at)
+    rows = [_with_all(row, names) for row in rows if row.metric in found]
+    printed = [_with_all(row, names) for row in printed if row.metric in found]
     factors = [*names, *([MACHINE] if any(row.machine for row in rows) else [])]
     levels = {factor: sorted({_level(row, factor) for row in (*rows, *printed)}) for factor in factors}
     study = {
@@ -79,9 +101,9 @@ def assembled(document: Mapping, rows: list[Row], printed: list[Row], source: st
         "question": document.get("question", "Which statements do these measurements support?"),
         "citation": document.get("citation", {"authors": "its authors", "venue": "a table", "year": ""}),
         "alpha": document.get("alpha", ALPHA),
-        **{"factors": factors, "levels": levels, "metrics": metrics, "experiments": {}, "figures": {}},
+        **{"factors": factors, "levels": levels, "metrics": found, "experiments": {}, "figures": {}},
     }
-    study["answer"] = _answers(document, study, source)
+    study["answer"] = _answers(document, study, at)
     return Source(Study(study, DESIGN.for_study(study)), rows, printed, list(files))
 
 
@@ -100,15 +122,15 @@ def _name(text: str) -> str:
 
 def columns_of(document: Mapping, claimed: Sequence[Mapping]) -> Columns:
     """Return the roles of columns. A metric that is called as a column makes the form wide, if there are no values."""
-    metrics = document.get("metrics", {})
-    named = {name: about.get("column", name) for name, about in metrics.items()}
+    about_metrics = document.get("metrics", {})
+    named = {name: about.get("column", name) for name, about in about_metrics.items()}
     from_claims = {metric: metric for claim in claimed for metric in claim.get("metrics", [])}
     claimed_factors = {factor for claim in claimed for levels in _levels_of(claim) for factor in levels}
     factors = tuple(document["factors"]) if "factors" in document else None
     return Columns(
         **document.get("columns", {}),
         metrics=named or from_claims,
-        wide=any("column" in about for about in metrics.values()),
+        wide=any("column" in about for about in about_metrics.values()),
         factors=factors,
         claimed=frozenset(claimed_factors),
     )
@@ -135,12 +157,30 @@ def gather(data: str | list, folder: Path, columns: Columns, factors_named: bool
     rows, files, prunes = [], [], False
     for entry in data if isinstance(data, list) else [data]:
         asked = {"path": entry} if isinstance(entry, str) else entry
-        for path, matched in _matching(folder, asked["path"]):
-            reader, found = readers.read(path, asked.get("reader"), columns)
-            prunes |= reader.prunes
-            rows += [_of_file(row, asked, matched) for row in found]
-            files.append(path)
+        of_entry, own, pruned = _of_entry(asked, folder, columns)
+        rows, files, prunes = [*rows, *of_entry], [*files, *own], prunes or pruned
     return (_varying(rows) if prunes and not factors_named else rows), files
+
+
+def _of_entry(asked: Mapping, folder: Path, columns: Columns) -> tuple[list[Row], list[Path], bool]:
+    """Return (rows, files, whether factors with one level say nothing) of an entry, which may lead into a zip file."""
+    inside = zips.split(folder / asked["path"])
+    if inside is None:
+        return _of_paths(asked, folder, [asked["path"]], columns)
+    archive, pattern = inside
+    with zips.unpacked(archive, pattern) as (place, patterns):
+        rows, _, prunes = _of_paths(asked, place, patterns, columns)
+        return [replace(row, where=row.where.replace(str(place), str(archive))) for row in rows], [archive], prunes
+
+
+def _of_paths(asked: Mapping, folder: Path, patterns: Sequence[str], columns: Columns) -> tuple[list[Row], list[Path], bool]:
+    rows, files, prunes = [], [], False
+    for path, matched in (one for pattern in patterns for one in _matching(folder, pattern)):
+        reader, found = readers.read(path, asked.get("reader"), columns)
+        prunes |= reader.prunes
+        rows += [_of_file(row, asked, matched) for row in found]
+        files.append(path)
+    return rows, files, prunes
 
 
 def _matching(folder: Path, pattern: str) -> list[tuple[Path, str]]:
@@ -170,63 +210,16 @@ def _varying(rows: list[Row]) -> list[Row]:
     return [replace(row, levels={name: row.levels.get(name, "") for name in kept}) for row in rows]
 
 
-def _metrics(named: Mapping, rows: list[Row], source: str) -> dict[str, dict]:
-    """Return the metrics, each with label, unit and better, from a study's file and from rows.
-
-    PlimsollError if a metric has no rows, has two units, or has rows with two directions.
-    """
-    by_metric: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_metric[row.metric].append(row)
-    if unknown := next((name for name in named if name not in by_metric), None):
-        known = ", ".join(by_metric)
-        raise PlimsollError(
-            f"{source}: metrics: no row has the metric {shown(unknown)}{hint(unknown, by_metric)}: its data have {known}."
-        )
-    wanted = named or by_metric
-    return {name: _metric(name, named.get(name, {}), by_metric[name], source) for name in wanted}
-
-
-def _metric(name: str, about: Mapping, rows: list[Row], source: str) -> dict:
-    unit = _one(name, "unit", rows)
-    if unit and unit != about.get("unit", unit):
-        first = next(row for row in rows if row.unit)
-        raise PlimsollError(
-            f"{first.where}: {name} has the unit {shown(unit)}, and {shown(about['unit'])} in {source}: the rows are not "
-            f"converted, so name their unit there, or leave it out."
-        )
-    unit = unit or about.get("unit", "")
-    better = about.get("better") or _one(name, "better", rows) or better_by(unit)
-    if better not in ("", "higher", "lower"):
-        raise PlimsollError(f"{rows[0].where}: better is {shown(better)}, which is neither higher nor lower.")
-    # Claims that say better or worse are refused without it (claimed.py).
-    return {
-        **{"label": about.get("label", name.replace("_", " ")), "unit": unit},
-        **{"better": better or "higher", "known": bool(better)},
-    }
-
-
-def _one(name: str, key: str, rows: list[Row]) -> str:
-    """Return the unit, or the direction, that all rows of a metric have. PlimsollError if there are two."""
-    first = next((row for row in rows if getattr(row, key)), None)
-    for row in rows:
-        if first and getattr(row, key) != getattr(first, key):
-            raise PlimsollError(
-                f"{row.where}: {name} has the {key} {shown(getattr(row, key))}, and {shown(getattr(first, key))} in "
-                f"{first.where}: give both rows one {key}, or two metrics."
-            )
-    return getattr(first, key) if first else ""
-
-
-def _answers(document: Mapping, study: Mapping, source: str) -> dict | None:
+def _answers(document: Mapping, study: Mapping, at: At) -> dict | None:
     """Return the answer that follows from the baseline: the ratios of all other levels to it; None without a baseline."""
     if not (baseline := document.get("baseline")):
         return None
     for key in ("baseline", "scope"):
         for factor, levels in document.get(key, {}).items():
-            _known(factor, study["levels"], f"{source}: {key}", "factor")
+            where = at(key, factor)
+            _known(factor, study["levels"], f"{where}: {key}", "factor")
             for level in levels:
-                _known(level, study["levels"][factor], f"{source}: {key}.{factor}", "level")
+                _known(level, study["levels"][factor], f"{where}: {key}.{factor}", "level")
     rows = {factor: _others(study, factor, levels) for factor, levels in baseline.items()}
     about = " and ".join(factor.replace("_", " ") for factor in baseline)
     return {

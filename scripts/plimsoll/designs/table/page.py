@@ -9,6 +9,7 @@ import pandas as pd
 
 from plimsoll.claims import findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.designs.table import consistent
 from plimsoll.designs.table.factors import told
 from plimsoll.designs.table.judged import Judged
 from plimsoll.pages import answer, asked, comparison_rows, forest, formats, glossary, verdict_page, wording
@@ -43,6 +44,8 @@ def render(judged: Judged, figures: Sequence[Mapping], cells: pd.DataFrame, assu
         "rows": len(judged.source.rows),
         "files": [path.name for path in judged.source.files],
         "assumed": list(assumed),
+        "notes": judged.notes,
+        "of_paper": consistent.summary(judged.results),
     }
     return formats.environment().get_template(study.design.report.TEMPLATE).render(content)
 

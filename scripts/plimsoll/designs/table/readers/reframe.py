@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.readers.tables import lines
-from plimsoll.designs.table.rows import Columns, Row, better_by, number
+from plimsoll.designs.table.rows import Columns, Row, number
 
 # Where a test ran: factors besides the test's name and its parameters.
 PLACES = ("system", "partition", "environ")
@@ -35,7 +35,7 @@ def _of_line(where: str, line: dict[str, str]) -> list[Row]:
         name = column.removesuffix(VALUE)
         if column.endswith(VALUE) and text.strip() not in ("", "null") and line.get("result", "pass") == "pass":
             unit = line.get(name + UNIT, "")
-            rows.append(Row(levels, name, where, number(text, name, where), unit=unit, better=better_by(unit)))
+            rows.append(Row(levels, name, where, number(text, name, where), unit=unit))
     return rows
 
 
@@ -67,7 +67,7 @@ def _of_case(path: Path, place: int, case: dict) -> list[Row]:
     where, rows = f"{path}, test case {place}", []
     # The key is system:partition:variable, and the value begins with value, reference, bounds and unit.
     for name, (value, *_, unit, _result) in (case.get("perfvalues") or {}).items():
-        rows.append(Row(levels, name.rpartition(":")[2], where, float(value), unit=unit, better=better_by(unit)))
+        rows.append(Row(levels, name.rpartition(":")[2], where, float(value), unit=unit))
     return rows
 
 

@@ -1,0 +1,295 @@
+"""Where rows of `plimsoll judge` come from, and what it says of them: zips, papers' tables, sessions, bad input."""
+
+import json
+import re
+import zipfile
+
+import pandas as pd
+import pytest
+import yaml
+from plimsoll import cli
+from plimsoll.cli import place
+from plimsoll.designs.table import closing, judged, outputs
+from plimsoll.errors import PlimsollError
+from plimsoll.verdicts import judge
+
+from tests.conftest import PROJECT
+from tests.unit.test_judge import CLAIMS, HIGHER, refusal, rows, summarised, written
+
+REFERENCE = PROJECT / "results/reference"
+VERDICTS = ["reproduced", "contradicted", "reproduced"]
+
+
+def packed(path, files: dict[str, str]):
+    """Write a zip of texts, by the names of files, and return its path."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
+
+
+def of_data(folder, *data, claims=CLAIMS, **options):
+    """Return rows that files name, judged by claims."""
+    (folder / "paper.yaml").write_text(yaml.safe_dump({"claims": claims}))
+    return judged.of_files([folder / name for name in data], folder / "paper.yaml", **options)
+
+
+def verdicts_of(found) -> list[str]:
+    return [one["verdict"] for one in found.results]
+
+
+def test_rows_are_read_from_a_zip(tmp_path):
+    """The only table of a zip needs no name. One of several is named, or a pattern that gives them sessions."""
+    table = rows().to_csv(index=False)
+    packed(tmp_path / "one.zip", {"runs.csv": table, "README.md": "about it", "__MACOSX/runs.csv": ""})
+    found = of_data(tmp_path, "one.zip")
+    assert verdicts_of(found) == VERDICTS and found.source.files == [tmp_path / "one.zip"]
+    assert found.source.rows[0].where == f"{tmp_path}/one.zip/runs.csv, line 2"
+    days = {"day/mon.csv": table, "day/tue.csv": rows(46).to_csv(index=False), "other.csv": "level\n1\n"}
+    packed(tmp_path / "days.zip", days)
+    assert verdicts_of(of_data(tmp_path, "days.zip/day/mon.csv")) == VERDICTS
+    study = {"design": "table", "data": [{"path": "days.zip/day/*.csv", "session": "{}"}], "claims": CLAIMS}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(study))
+    found = judged.of_file(tmp_path / "own.yaml")
+    assert {row.session for row in found.source.rows} == {"mon", "tue"} and verdicts_of(found) == VERDICTS
+
+
+@pytest.mark.parametrize(
+    ("files", "data", "said"),
+    [
+        (
+            {"a.csv": "x", "b.csv": "x"},
+            "z.zip",
+            "z.zip has several files with data (a.csv, b.csv): name one, such as z.zip/a.csv",
+        ),
+        ({"notes.md": "x"}, "z.zip", "z.zip has no file with data that is read: .csv, .tsv, .parquet, .json, .xml, .log."),
+        ({"a.csv": "x"}, "z.zip/b.csv", "z.zip/b.csv cannot be read: No such file or directory."),
+        ({"a.csv": "x"}, "z.zip/*.json", "z.zip/*.json: there is no such file."),
+        ({"a.csv": "level,value\n1,fast\n"}, "z.zip", "z.zip/a.csv, line 2: value is 'fast', which is no number."),
+    ],
+)
+def test_a_zip_that_cannot_be_judged_is_refused_in_a_sentence(tmp_path, files, data, said):
+    packed(tmp_path / "z.zip", files)
+    with pytest.raises(PlimsollError) as refused:
+        of_data(tmp_path, data)
+    assert str(refused.value).replace(f"{tmp_path}/", "").startswith(said)
+
+
+def test_a_zip_that_is_damaged_is_refused(tmp_path):
+    whole = packed(tmp_path / "z.zip", {"a.csv": rows().to_csv(index=False)}).read_bytes()
+    (tmp_path / "z.zip").write_bytes(whole.replace(b"level,file", b"lev\0l,file"))
+    with pytest.raises(PlimsollError, match=r"z\.zip cannot be unpacked: Bad CRC-32"):
+        of_data(tmp_path, "z.zip")
+
+
+def test_an_archive_of_measurements_is_judged_by_claims_of_ones_own(tmp_path):
+    """The factors are the plan's, of which one varies, and the verdicts those of the table beside the archive."""
+    claim = {
+        "statement": "STREAM is as fast in Docker as on bare metal.",
+        "metrics": ["copy", "triad"],
+        "a": {"runtime": ["docker"]},
+        "b": {"runtime": ["bare"]},
+        "expected": "not_worse",
+    }
+    found = of_data(tmp_path, REFERENCE / "li2018/reference-li2018.zip", claims=[claim])
+    assert found.study["factors"] == ["runtime"] and list(found.study["metrics"]) == ["copy", "triad"]
+    table = pd.read_csv(REFERENCE / "li2018/observations.csv", keep_default_na=False)
+    table = table[table["metric"].isin(claim["metrics"])]
+    plain = judge(table[[*found.study["factors"], "metric", "value", "unit", "better", "block"]], [claim])
+    pd.testing.assert_frame_equal(found.comparisons.drop(columns="claim"), plain.comparisons.drop(columns="claim"))
+    assert plain.results[0]["comparisons"] == 2 and plain.results[0]["n_least"] >= 5
+    with pytest.raises(PlimsollError, match=r"metrics: 'tirad' is neither .* \(did you mean triad\?\)"):
+        of_data(tmp_path, REFERENCE / "li2018/reference-li2018.zip", claims=[{**claim, "metrics": ["tirad"]}])
+
+
+def test_the_archive_of_a_judged_study_is_judged_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(place.paths, "PROJECT", tmp_path)
+    written(tmp_path, rows()).rename(tmp_path / "study.yaml")
+    assert cli.main(["judge", "study.yaml", "--out", "out"]) == 0
+    (name,) = (path.name for path in (tmp_path / "out").glob("*.zip"))
+    capsys.readouterr()
+    assert cli.main(["judge", f"out/{name}", "--json", "--out", "again"]) == 0
+    assert [one["verdict"] for one in json.loads(capsys.readouterr().out)] == VERDICTS
+    kept, again = (pd.read_csv(tmp_path / folder / "claims.csv") for folder in ("out", "again"))
+    pd.testing.assert_frame_equal(kept, again)
+    packed(tmp_path / "z.zip", {"notes.md": "x"})
+    for zipped, said in (
+        (REFERENCE / "li2018/reference-li2018.zip", "is an archive of measurements: `plimsoll remake"),
+        ("z.zip", "has no study of the design `table`"),
+    ):
+        assert cli.main(["judge", str(zipped)]) == 2
+        told = capsys.readouterr()
+        assert said in told.err and told.out == "" and told.err.count("\n") == 1
+
+
+# What amaral2015 prints of its network, and what it says of these numbers.
+OF_NETWORK = [
+    {
+        "statement": "The bridge has less throughput than the host's network.",
+        "metrics": ["throughput"],
+        "a": {"network": ["linux_bridge"]},
+        "b": {"network": ["host"]},
+        "scope": {"client": ["container"]},
+        "expected": "lower",
+    },
+    {
+        "statement": "The bridge has more throughput (planted, and wrong).",
+        "metrics": ["throughput"],
+        "a": {"network": ["linux_bridge"]},
+        "b": {"network": ["host"]},
+        "scope": {"client": ["container"]},
+        "expected": "higher",
+    },
+]
+
+
+def test_a_papers_printed_table_says_whether_the_paper_is_consistent(tmp_path, monkeypatch, capsys):
+    """Table 2 of amaral2015, as it was printed, and as it would be without its standard deviations."""
+    table = pd.read_csv(PROJECT / "config/reference/amaral2015_table2_network_local.csv").rename(columns={"repetitions": "n"})
+    study = {
+        "design": "table",
+        "data": "printed.csv",
+        "factors": ["client", "server", "network"],
+        "metrics": {"throughput": {"better": "higher"}, "latency": {"better": "lower"}},
+        "claims": OF_NETWORK,
+    }
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(study))
+    for dropped, said in (([], ["yes", "no"]), (["sd"], ["yes, by the means alone", "no, by the means alone"])):
+        table[table["metric"] == "throughput"].drop(columns=dropped).to_csv(tmp_path / "printed.csv", index=False)
+        (tmp_path / "study.yaml").write_text(yaml.safe_dump({**study, "metrics": {"throughput": {"better": "higher"}}}))
+        found = judged.of_file(tmp_path / "study.yaml")
+        assert [one["paper_consistent"] for one in found.results] == said
+
+
+def test_what_a_paper_prints_is_shown_beside_the_verdicts(tmp_path, monkeypatch, capsys):
+    """On the page, in claims.csv, in the terminal, and from the library. Remarks in the paper's table are no factors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(place.paths, "PROJECT", tmp_path)
+    rows(y=1.2).to_csv("results.csv", index=False)
+    table = summarised(rows()).assign(note="Table 3")
+    table[table["file"] == "x"].to_csv("printed.csv", index=False)
+    (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS}))
+    words = ["judge", "--claims", "paper.yaml", "--data", "results.csv", "--printed", "printed.csv", "--out", "out"]
+    assert cli.main(words) == 0
+    told = capsys.readouterr().out
+    assert "The paper's own numbers support 1, contradict 1 of 3 claims, and have no cells of 1." in told
+    assert pd.read_csv("out/claims.csv", keep_default_na=False)["paper_consistent"].tolist() == ["yes", "no", ""]
+    page = (tmp_path / "out/report.html").read_text()
+    assert "support 1, contradict 1 of 3 claims" in page and "the paper's own numbers support it: yes" in page
+    found = judge(rows(y=1.2), CLAIMS, printed=table)
+    assert [one["paper_consistent"] for one in found.results] == ["yes", "no", "yes"]
+    assert list(found.verdicts.values()) == ["reproduced", "contradicted", "contradicted"]
+    for changed, said in (
+        (table.rename(columns={"file": "flie"}), "table, as printed, line 1: there is no column 'file' (did you mean flie?)"),
+        (table.assign(mean=""), "table, as printed, row 1: it has no mean"),
+        (
+            table.assign(metric="tiem"),
+            "table, as printed, row 1: no row of the data has the metric 'tiem' (did you mean time?)",
+        ),
+        (table.assign(better="higher"), "table, as printed, row 1: time has the better 'higher'"),
+    ):
+        changed = changed.assign(value=1.0) if (changed["mean"] == "").all() else changed
+        with pytest.raises(PlimsollError) as refused:
+            judge(rows().assign(better="lower"), CLAIMS, printed=changed)
+        assert str(refused.value).startswith(said)
+
+
+def test_two_sessions_without_blocks_are_pooled_and_that_is_said(tmp_path):
+    """Three sessions are the unit, and blocks pair the sides: then there is nothing to say."""
+    days = [rows(seed).assign(session=f"day {seed}").drop(columns="block") for seed in (1, 2, 3)]
+    found = judged.of_file(written(tmp_path, pd.concat(days[:2])))
+    (note,) = found.notes
+    assert note.startswith("The rows of 2 sessions are pooled") and note.endswith("measure another session, or name the block.")
+    page = outputs.write(found, tmp_path / "out", [])
+    assert "The rows of 2 sessions are pooled" in page.read_text() and f"Note: {note}" in closing.text(found, page)
+    alone = pd.concat([days[0][days[0]["level"] == "1"], days[1]])
+    assert judge(alone, CLAIMS).notes[1].startswith("Of 4 cells, 2 were measured in one session only.")
+    assert judge(pd.concat(days), CLAIMS).notes == [] and judge(rows().assign(session="a"), CLAIMS).notes == []
+
+
+def test_a_study_and_data_that_disagree_on_what_is_better_are_refused(tmp_path):
+    table = rows().assign(better="lower")
+    assert refusal(tmp_path, table, metrics={"time": {"better": "higher"}}) == (
+        "results.csv, line 2: lower time is better there, and higher is better in own.yaml, line 26: leave `better` out there, "
+        "or correct the data."
+    )
+    assert judged.of_file(written(tmp_path, table, metrics={"time": {"better": "lower"}})).study["metrics"]["time"]["known"]
+    table.loc[7, "better"] = "higher"
+    assert refusal(tmp_path, table).startswith("results.csv, line 9: time has the better 'higher', and 'lower' in results.csv,")
+    # A unit only suggests a direction: a study may say another one.
+    study = judged.of_file(written(tmp_path, rows(), metrics={"time": {"better": "higher"}})).study
+    assert study["metrics"]["time"]["better"] == "higher"
+
+
+# Each kind of bad input that issue reports name: how the table or a claim is spoilt, and where that is.
+SPOILT = {
+    "a column is missing": (
+        lambda table: table.drop(columns="level"),
+        {},
+        r"own.yaml, line \d+: own-c01: a: 'level' is no factor",
+    ),
+    "two units": (
+        lambda table: table.assign(unit=["ms", *table["unit"][1:]]),
+        {},
+        r"results.csv, line 3: time has the unit 's', and 'ms' in results.csv, line 2",
+    ),
+    "a misspelt level": (
+        lambda table: table,
+        {"b": {"level": ["l"]}, "a": {"file": ["x"]}},
+        r"own.yaml, line 4: own-c01: b.level: 'l' is not a level",
+    ),
+    "a level whose nearest is named": (
+        lambda table: table.replace({"level": {"1": "fast", "9": "slow"}}),
+        {"a": {"level": ["slwo"]}, "b": {"level": ["fast"]}},
+        r"own.yaml, line 4: own-c01: a.level: 'slwo' is not a level of the study \(did you mean slow\?\)",
+    ),
+    "one run per cell": (
+        lambda table: table.head(4),
+        {},
+        r"results.csv, line 2: its cell \(level 1, file x\) has one run, and no cell has 3",
+    ),
+    "no number": (
+        lambda table: table.astype({"value": object}).assign(value=["0,98", *table["value"][1:]]),
+        {},
+        r"results.csv, line 2: time is '0,98', which is no number",
+    ),
+    "what the table lacks": (
+        lambda table: table,
+        {"scope": {"threads": ["4"]}},
+        r"own.yaml, line 4: own-c01: scope: 'threads' is no factor of the study",
+    ),
+    "a factor of a trend": (
+        lambda table: table,
+        {"along": {"factor": "levle", "direction": "increasing"}, "a": None, "b": None, "expected": None},
+        r"own.yaml, line 4: own-c01: along(\.factor)?: 'levle' .*\(did you mean level\?\)",
+    ),
+    "a level of an order": (
+        lambda table: table,
+        {"order": [{"level": ["9"]}, {"level": ["01"]}], "a": None, "b": None},
+        r"own.yaml, line 4: own-c01: order.level: '01' is not a level",
+    ),
+    "a metric": (
+        lambda table: table,
+        {"metrics": ["tiem"]},
+        r"own.yaml, line 4: own-c01: metrics: 'tiem' .*did you mean time\?",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SPOILT)
+@pytest.mark.parametrize("zipped", [False, True], ids=["file", "zip"])
+def test_bad_input_is_one_sentence_with_file_and_line(tmp_path, kind, zipped):
+    spoil, changes, said = SPOILT[kind]
+    claim = {key: value for key, value in {**HIGHER, **changes}.items() if value is not None}
+    table = spoil(rows().astype({"level": str, "block": str}))
+    study = written(tmp_path, table, [claim])
+    if zipped:
+        packed(tmp_path / "z.zip", {"results.csv": (tmp_path / "results.csv").read_text()})
+        study.write_text(study.read_text().replace("results.csv", "z.zip"))
+    with pytest.raises(PlimsollError) as refused:
+        judged.of_file(study)
+    told = str(refused.value)
+    assert "\n" not in told and told.endswith(".")
+    plain = told.replace(f"{tmp_path}/", "").replace("z.zip/", "")
+    assert re.match(said, plain), plain
