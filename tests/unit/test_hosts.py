@@ -248,7 +248,11 @@ def test_nothing_of_slurm_reaches_the_workflow_but_which_node_and_job_it_is(scri
     ("words", "environment", "sentence"),
     [
         (["n1"], {}, "usage: host.sh NAME FOLDER"),
-        (["n1", "f", "--image", "x"], {}, "--image is no option of host.sh, and no setting such as profile=paper."),
+        (
+            ["n1", "f", "--image", "x"],
+            {},
+            "--image is neither an option of host.sh nor a setting such as profile=paper. Nothing was measured.",
+        ),
         (["n1", "f", "--images"], {}, "--images needs a value."),
         (["n1", "f", "--slurm"], {}, "n1 is measured by a job of Slurm on it, and this is no such job: add --profile"),
         (["n1", "f", "--slurm"], {"SLURMD_NODENAME": "n2"}, "n1 is measured by a job of Slurm on it, and this is n2: add"),

@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-
 from plimsoll import spelling
 from plimsoll.cli import groups
+
 from tests.conftest import PROJECT
 
 # What a message may name, each with what it is called in a text. A command stands at the beginning of a code, after ./,
@@ -31,9 +31,8 @@ def texts(name: str, source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, "".join(value.value if isinstance(value, ast.Constant) else "X" for value in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "command" and node.args:
-            if getattr(node.func.value, "id", "") == "spelling" and isinstance(node.args[0], ast.Constant):
-                yield node.lineno, f"`plimsoll {node.args[0].value}`"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "spelling.command":
+            yield from ((node.lineno, f"`plimsoll {part.value}`") for part in node.args[:1] if isinstance(part, ast.Constant))
 
 
 def known() -> dict[str, set[str]]:
