@@ -9,7 +9,7 @@ import pytest
 from plimsoll.errors import PlimsollError
 from plimsoll.features.doctor import company, doctor, examination, finding, kernel, memory, places, processors, runtimes, seen
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
-from plimsoll.host import disk, quieted, slowed, system, topology
+from plimsoll.host import disk, quiet_settings, slowed, system, topology
 from plimsoll.measuring import noise
 from plimsoll.terminal.listing import Runtime
 
@@ -163,7 +163,7 @@ def test_counters_and_rights(look):
 
 def test_a_quiet_machine_is_named(look, monkeypatch):
     assert "quiet machine" not in [one.name for one in kernel.findings(look())]
-    monkeypatch.setattr(quieted, "noted", lambda: {"kept": True})
+    monkeypatch.setattr(quiet_settings, "noted", lambda: {"kept": True})
     assert "quiet machine" in [one.name for one in kernel.findings(look())]
 
 
