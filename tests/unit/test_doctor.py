@@ -9,7 +9,7 @@ import pytest
 from plimsoll.errors import PlimsollError
 from plimsoll.features.doctor import company, doctor, examination, finding, kernel, memory, places, processors, runtimes, seen
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
-from plimsoll.host import disk, quiet_settings, slowed, system, topology
+from plimsoll.host import disk, quiet_settings, slowdowns, system, topology
 from plimsoll.measuring import noise
 from plimsoll.terminal.listing import Runtime
 
@@ -97,9 +97,9 @@ def test_files_of_the_kernel(look, judge, files, level, value):
 @pytest.mark.parametrize(
     ("judge", "values", "level"),
     [
-        (processors.heat, {"throttled": {slowed.HEAT: 0.0}}, FINE),
-        (processors.heat, {"throttled": {slowed.HEAT: 3.0}}, NOTE),
-        (processors.heat, {"throttled": {slowed.HEAT: 3.0}, "window": window(throttled={slowed.HEAT: 0.5})}, NOTE),
+        (processors.heat, {"throttled": {slowdowns.HEAT: 0.0}}, FINE),
+        (processors.heat, {"throttled": {slowdowns.HEAT: 3.0}}, NOTE),
+        (processors.heat, {"throttled": {slowdowns.HEAT: 3.0}, "window": window(throttled={slowdowns.HEAT: 0.5})}, NOTE),
         (processors.quota, {"throttled": {"/cg/job": 0.0}}, FINE),
         (processors.quota, {"throttled": {"/cg/job": 2.0}}, NOTE),
         (processors.steal, {"window": window(stolen=0.2)}, FINE),
@@ -123,10 +123,10 @@ def test_what_the_window_and_the_counters_show(look, judge, values, level):
 
 def test_heat_and_quotas_at_work_warn(look):
     """A cause counts only if it is at both ends of the window, as in runs."""
-    causes = {slowed.HEAT: 0.0, "/cg/job": 0.0}
+    causes = {slowdowns.HEAT: 0.0, "/cg/job": 0.0}
     spans = [(snapshot(throttled=causes), snapshot(when=1.0, throttled=dict.fromkeys(causes, 0.4)))]
     now = window()._replace(during=noise.neighbours(spans, 8, **LIMITS, apart=True))
-    of = look(throttled={slowed.HEAT: 3.0, "/cg/job": 3.0}, window=now)
+    of = look(throttled={slowdowns.HEAT: 3.0, "/cg/job": 3.0}, window=now)
     assert processors.heat(of).level == processors.quota(of).level == WARNS
     assert "/cg/job: 3.0 s" in processors.quota(of).value
 
