@@ -13,7 +13,7 @@ from plimsoll.analysis.tables import of_runs
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability, forecasts, planner
-from plimsoll.terminal import standing
+from plimsoll.terminal import measured_runs
 
 # Endings of the files of a figure.
 DRAWN = (".observations.csv", ".pdf", ".png", ".csv", ".txt")
@@ -178,8 +178,8 @@ def _cost(target: str, runs: list[tuple[str, int]], study: dict, plan: Plan) -> 
         name = Path(target).name.partition(".")[0]
         reason = availability.figure(plan, study, name) if name in study["figures"] else None
         return f"nothing of it can be measured here: {reason}" if reason else "made without a run"
-    there = standing.of_runs(Path("results", plan["study"]), plan, runs)
-    left = [run for run in runs if there.get(run) in standing.LEFT]
+    there = measured_runs.of_runs(Path("results", plan["study"]), plan, runs)
+    left = [run for run in runs if there.get(run) in measured_runs.LEFT]
     number = f"{_many(len(runs), 'run')} of {_many(len({cell for cell, _ in runs}), 'cell')}"
     if not left:
         return f"{number}, all of them measured"
