@@ -37,13 +37,13 @@ def compare(
     from plimsoll.config import studies
     from plimsoll.features.compare import asked
     from plimsoll.features.compare import studies as compared_studies
-    from plimsoll.result_sets import archived, sets
+    from plimsoll.result_sets import archives, sets
 
     terms, paths = asked.terms(margin, session_blocks), asked.paths(a, b)
     *paths, out = place.enter(directory, *paths, out)
     # Both are there before the archives in one of them are unpacked.
-    folders = [sets.opened(archived.folder_of(path)) for path in paths]
-    sides = [sets.read(folder, archived.reference_of) for folder in folders]
+    folders = [sets.opened(archives.folder_of(path)) for path in paths]
+    sides = [sets.read(folder, archives.reference_of) for folder in folders]
     names = asked.shared(*sides)
     what = asked.Asked(terms, force, strict, len(names))
     each = {
