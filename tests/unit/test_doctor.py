@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 from plimsoll.errors import PlimsollError
-from plimsoll.features.doctor import company, doctor, examination, finding, kernel, memory, places, processors, runtimes, seen
+from plimsoll.features.doctor import (
+    company,
+    doctor,
+    examination,
+    finding,
+    kernel,
+    memory,
+    places,
+    processors,
+    readings,
+    runtimes,
+)
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
 from plimsoll.host import disk, quiet_settings, slowdowns, system, topology
 from plimsoll.measuring import noise
@@ -29,24 +40,24 @@ def put(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def window(memory=(4 * GIB, 4 * GIB), **used) -> seen.Window:
+def window(memory=(4 * GIB, 4 * GIB), **used) -> readings.Window:
     """Return a window of a second, in which the counters of a snapshot rose by `used`."""
     spans = [(snapshot(when=0.0), snapshot(**{"when": 1.0, **used}))]
-    return seen.Window(noise.neighbours(spans, 8, **LIMITS, apart=True), "loop, process 7 of ann", memory)
+    return readings.Window(noise.neighbours(spans, 8, **LIMITS, apart=True), "loop, process 7 of ann", memory)
 
 
 @pytest.fixture
 def look(tmp_path):
     """Return a function that sees the made-up machine with two sockets, with some files, and with other values."""
 
-    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> seen.Seen:
+    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> readings.Seen:
         root = put(machine.write(tmp_path / "machine"), files or {})
         sysfs = root / "sys"
         allowed = {"cpusets": True, "root": True, "events": {"cycles": "cycles"}, "perf_event_paranoid": "2"}
         usual = {
             "host": {**topology.discover(root), **allowed},
             "facts": system.facts(sysfs, root / "proc"),
-            "clock": seen.clock(sysfs),
+            "clock": readings.clock(sysfs),
             "cgroup": "2",
             "throttled": {},
             "swap": (0, 0),
@@ -55,7 +66,7 @@ def look(tmp_path):
             "runtimes": {"docker": Runtime("required", version="Docker 28")},
             "folder": tmp_path,
         }
-        return seen.Seen(**{**usual, **values})
+        return readings.Seen(**{**usual, **values})
 
     return of
 

@@ -31,7 +31,7 @@ def doctor(
     """
     from plimsoll import paths
     from plimsoll.errors import PlimsollError
-    from plimsoll.features.doctor import examination, quieting, seen
+    from plimsoll.features.doctor import examination, quieting, readings
 
     if undo and (quiet_machine or command):
         raise PlimsollError("--undo takes no command, and does not go with --quiet-machine. Nothing was changed.")
@@ -43,4 +43,4 @@ def doctor(
         return quieting.undo()
     if quiet_machine:
         return quieting.during(command) if command else quieting.keep_quiet()
-    return examination.show(seen.look([], directory or paths.PROJECT), json)
+    return examination.show(readings.look([], directory or paths.PROJECT), json)

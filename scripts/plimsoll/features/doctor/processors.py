@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plimsoll.features.doctor.finding import FINE, NOTE, QUIET, WARNS, Finding
-from plimsoll.features.doctor.seen import Seen
+from plimsoll.features.doctor.readings import Seen
 from plimsoll.host import slowdowns, system, topology
 
 # L3 cache of one core that no processor has for itself (bytes): a guest that sees more shares it with cores of others.
