@@ -27,11 +27,11 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 from plimsoll.features.doctor import quieting
-from plimsoll.host import machine_lock, quieted
+from plimsoll.host import machine_lock, quiet_settings
 from plimsoll.measuring import lock
 root = Path(sys.argv[1])
 machine_lock.FOLDERS = (root / "lock",)
-quieted.SWAPS = root / "proc/swaps"
+quiet_settings.SWAPS = root / "proc/swaps"
 {}
 """
 SETTINGS = {
@@ -46,8 +46,8 @@ SETTINGS = {
 SWAPS = "Filename Type Size Used Priority\n/dev/sdb2 partition 1000 0 -2\n/swap.img file 1000 0 7\n"
 # Makes the driver kill itself when it is to write one of the settings.
 DIES = """
-write = quieted._set
-quieted._set = lambda path, text: os.kill(os.getpid(), 9) if "boost" in path else write(path, text)
+write = quiet_settings._set
+quiet_settings._set = lambda path, text: os.kill(os.getpid(), 9) if "boost" in path else write(path, text)
 """
 # They write what they do, and take areas out of the made-up list or put them in.
 SWAPOFF = '#!/bin/sh\necho "swapoff $*" >> {0}/said\ngrep -v "^$1 " {0}/proc/swaps > {0}/new; cp {0}/new {0}/proc/swaps\n'
