@@ -160,7 +160,7 @@ def tell_findings():
     """Print the claims, and what this command took beside what it foretold, if the request ends with them."""
     if ending.is_telling(REQUEST.targets, REQUEST.dry):
         ending.tell(SELECTED)
-        if told := timetable.told(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
+        if told := timetable.summary(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
             print(f"plimsoll: {told}", file=sys.stderr, flush=True)
 
 

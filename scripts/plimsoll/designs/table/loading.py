@@ -12,7 +12,7 @@ from pathlib import Path
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
 from plimsoll.designs.table import DESIGN, metrics, readers, zips
-from plimsoll.designs.table.factors import MACHINE, stored, told
+from plimsoll.designs.table.factors import MACHINE, as_written, stored
 from plimsoll.designs.table.metrics import At
 from plimsoll.designs.table.readers import tables
 from plimsoll.designs.table.rows import Columns, Row
@@ -253,4 +253,4 @@ def cell_levels(row: Row, factors: Sequence[str]) -> dict[str, str]:
 
 def cell_in_words(levels: Mapping[str, str]) -> str:
     """Return the levels of a cell for a message."""
-    return ", ".join(f"{factor} {told(level)}" for factor, level in levels.items() if told(level))
+    return ", ".join(f"{factor} {as_written(level)}" for factor, level in levels.items() if as_written(level))

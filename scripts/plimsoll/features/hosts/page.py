@@ -20,7 +20,7 @@ from plimsoll.config.studies import Study
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.features.hosts import marker
-from plimsoll.pages import asked, formats, glossary, verdict_page, wording
+from plimsoll.pages import formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.verdict_page import MARKS
 
 REFERENCE = "reference"
@@ -288,7 +288,7 @@ def _in_words(result: dict, comparisons: list[dict]) -> str:
 def _paper(result: dict) -> str:
     """Return what the paper says, as far as it is a direction and a size."""
     expected = [(one["asked"] or {}).get("expected") for one in (result, *result["parts"])]
-    words = ", ".join(dict.fromkeys(asked.EXPECTED.get(word, word) for word in expected if word))
+    words = ", ".join(dict.fromkeys(procedure_words.EXPECTED.get(word, word) for word in expected if word))
     size = result["paper_magnitude"] or {}
     low, high = (formats.percent(size.get(key)) for key in ("low", "high"))
     sized = low if low == high else f"{low} to {high}"

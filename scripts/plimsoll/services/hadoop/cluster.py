@@ -125,7 +125,7 @@ class Cluster:
 
     def ask(self, port: int, path: str) -> dict:
         """Return the JSON document that a daemon of the master gives for a path. Raise rest.NoAnswer if it gives none."""
-        return rest.asked(self.addresses[self.master.name], port, path)
+        return rest.get(self.addresses[self.master.name], port, path)
 
     def _stores(self) -> bool:
         (info,) = self.ask(rest.NAMENODE, f"{JMX}NameNodeInfo")["beans"]
