@@ -114,7 +114,7 @@ setup:
 lint:
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/snakefmt --check Snakefile rules workflow
+	.venv/bin/snakefmt --check Snakefile rules workflow scripts/plimsoll/features
 	.venv/bin/snakemake --lint
 
 docs:

@@ -13,7 +13,7 @@ from plimsoll.host import temporary
 # This comes first: all that follows takes long enough to be killed in.
 temporary.note(workflow.snakemake_tmp_dir)
 
-from plimsoll import paths
+from plimsoll import features, paths
 from plimsoll.config import configuration
 from plimsoll.terminal import interruption, ready
 
@@ -43,6 +43,13 @@ include: "rules/analyse.smk"
 include: "rules/claims.smk"
 include: "rules/figures.smk"
 include: "rules/report.smk"
+
+
+# Files that rules of features add to `all`.
+OF_FEATURES = []
+for file in features.rules():
+
+    include: str(file)
 
 
 # A workflow that has this one as a module calls these three as well (docs/how-to/cluster.md).
@@ -75,7 +82,7 @@ rule all:
         [path for name in SELECTED for path in WORKFLOW.deleted_records(name)],
         [path for name in SELECTED for path in WORKFLOW.figures(name)],
         [f"results/{name}/complete.txt" for name in SELECTED],
-        sorted({bill_of(image_of(STUDIES[name])) for name in SELECTED}),
+        OF_FEATURES,
 
 
 # Only the measurements, for example to run overnight.

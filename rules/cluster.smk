@@ -17,8 +17,7 @@ temporary.note(workflow.snakemake_tmp_dir)
 temporary.remove_of_killed()
 
 from plimsoll import code, designs, paths
-from plimsoll.cluster import slurm
-from plimsoll.terminal import submitting
+from plimsoll.features.hosts import slurm, submitting
 
 
 configfile: paths.source("config/cluster.yaml")
@@ -89,7 +88,7 @@ rule compare_pair:
         "hosts/compare/{one}--{other}/compare.txt",
     localrule: True
     params:
-        code=lambda wildcards: code.digest("cli.compare.compare", tuple(sorted(designs.known()))),
+        code=lambda wildcards: code.digest("features.compare.compare.compare", tuple(sorted(designs.known()))),
         folder="hosts/compare/{one}--{other}",
     shell:
         "status=0; python -m plimsoll.cli compare hosts/{wildcards.one:q}/results hosts/{wildcards.other:q}/results --force --out {params.folder:q} --directory ."
@@ -109,7 +108,7 @@ rule compare_hosts:
         "hosts/logs/findings.log",
     localrule: True
     params:
-        code=lambda wildcards: code.digest("_compare_hosts", tuple(sorted(designs.known()))),
+        code=lambda wildcards: code.digest("features.hosts.stages._compare_hosts", tuple(sorted(designs.known()))),
         folders=[host.place for host in HOSTS.named.values()],
     shell:
         "python -m plimsoll compare-hosts --page {output.page} --table {output.table} {params.folders:q} 2> >(tee {log} >&2)"

@@ -19,17 +19,3 @@ rule image:
         base=SETTINGS["base_image"],
     shell:
         "python -m plimsoll image --name {wildcards.image} --base {params.base:q} --output {output} 2> >(tee {log} >&2)"
-
-
-# The packages of an image, with versions and sources (docs/explanation/security.md).
-rule sbom:
-    input:
-        "results/images/{image}.json",
-    output:
-        "results/images/{image}.sbom.json",
-    log:
-        "results/logs/sbom.{image}.log",
-    conda:
-        "../envs/plimsoll.yaml"
-    shell:
-        "python -m plimsoll sbom --image {input} --output {output} 2> >(tee {log} >&2)"

@@ -2,7 +2,7 @@
 
 No rule measures, and nothing of this machine is examined.
 
-`plimsoll remake` unpacks the archive and calls this (scripts/plimsoll/remake.py). The folder is given as --directory.
+`plimsoll remake` unpacks the archive and calls this (scripts/plimsoll/features/archive/rebuild.py). The folder is given as --directory.
 """
 
 import os
@@ -23,7 +23,7 @@ temporary.remove_of_killed()
 
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
-from plimsoll.given import prepare
+from plimsoll.features.archive.workflow_of_archive import prepare
 from plimsoll.measuring import lock
 from plimsoll.terminal import interruption, requested
 from plimsoll.terminal.live import events

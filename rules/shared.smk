@@ -10,7 +10,7 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.figures import sources, together
 from plimsoll.terminal import patience
-from plimsoll.workflow import bill_of, image_of
+from plimsoll.workflow import image_of
 
 
 wildcard_constraints:

@@ -5,10 +5,9 @@ import os
 import sys
 from pathlib import Path
 
-from plimsoll import tasks
+from plimsoll import features, tasks
 from plimsoll.errors import guarded
 from plimsoll.measuring import stop
-from plimsoll.terminal import interruption
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,10 +57,6 @@ def _parser() -> argparse.ArgumentParser:
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",), says="image {name}: building it if it is not there")
-    stage(_sbom, paths=("image", "output"), says="{image.stem}: listing what its image holds")
-    stage(_image_file, paths=("output",)).add_argument("settings", nargs="*", help="the configuration, as after --config")
-    taken = stage(_take_images, paths=("file",))
-    taken.add_argument("settings", nargs="*", help="the configuration, as after --config")
     tried = stage(_runtimes, paths=("image", "output"), says="runtimes: trying each of them")
     tried.add_argument("--plans", nargs="+", type=Path, required=True, help="of the studies that run the image")
     tried.add_argument("--wishes", nargs="+", required=True, help="runtime=required, optional or off")
@@ -82,25 +77,10 @@ def _parser() -> argparse.ArgumentParser:
     verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
     verdicts.add_argument("--sessions", nargs="+", type=Path, required=True, help="sessions.json of each, in the same order")
     verdicts.add_argument("--beside", nargs="*", type=Path, default=[], help="folders of studies that an earlier start judged")
-    spent = stage(_hours)
-    amount = spent.add_mutually_exclusive_group(required=True)
-    amount.add_argument("--hours", help="of measuring each study; `usual` are those of its design")
-    amount.add_argument("--minutes", help="in all, from the start of this command to the pages")
-    spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
     stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
-    stage(_new_session).add_argument("settings", nargs="*", help="the configuration, as after --config")
     told = stage(_findings)
     told.add_argument("--results", type=Path, default=Path("results"), help="if they are not those of this machine")
     told.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    stage(_keep_reference).add_argument("settings", nargs="*", help="the configuration, as after --config")
-    compared = stage(_compare_hosts, paths=("page", "table"))
-    told = "folders of hosts or of results, and archives; without any those beside the page"
-    compared.add_argument("folders", nargs="*", type=Path, help=told)
-    reached = stage(_measure_by_ssh, "name", "ssh", "there", paths=("here", "images"))
-    reached.add_argument("--hours", help="of measuring each study")
-    reached.add_argument("--target", action="append", default=[], help="what is made there")
-    reached.add_argument("settings", nargs="*", help="the configuration, as after --config")
-    stage(_mark_done, "host", paths=("folder",))
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
     for option in ("image", "host", "environments", "runs"):
         table.add_argument(f"--{option}", type=Path)
@@ -111,6 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
     made_of_study = (*made, "variance", *folders, "output")
     stage(_report, "study", paths=made_of_study, says="{study}: writing the report")
+    for add in features.every("stages"):
+        add(stage)
     return parser
 
 
@@ -152,28 +134,6 @@ def _image(options: argparse.Namespace) -> None:
     image = builder.build(options.name, options.base)
     timetable.note_image(options.name, time.monotonic() - begun)
     options.output.write_text(json.dumps(image, indent=1) + "\n")
-
-
-def _sbom(options: argparse.Namespace) -> None:
-    """list what an image holds, as a software bill of materials"""
-    from plimsoll.images import saved, sbom, store
-    from plimsoll.measuring import planned
-
-    image = planned.image(options.image)
-    store.keep(image)
-    with saved.opened(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
-        bill = sbom.bill(whole, stages)
-    options.output.write_text(bill)
-
-
-def _image_file(options: argparse.Namespace) -> None:
-    """write the images of the selected studies into one file, for a machine that cannot build them"""
-    tasks.write_images(options.output, options.settings)
-
-
-def _take_images(options: argparse.Namespace) -> None:
-    """take images from a file, instead of building them"""
-    tasks.take_images(options.file, options.settings)
 
 
 def _runtimes(options: argparse.Namespace) -> None:
@@ -307,34 +267,6 @@ def _verdicts(options: argparse.Namespace) -> None:
     options.start.write_text(start_page.render(every, _study, options.start.parent))
 
 
-@interruption.explained()
-def _hours(options: argparse.Namespace) -> None:
-    """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
-    from plimsoll.measuring import given_up
-    from plimsoll.planning import amounts
-
-    given_up.begin()
-    # A text that is no time is refused before anything is read.
-    in_all = options.minutes is not None
-    time = tasks.Time(minutes=amounts.minutes(options.minutes)) if in_all else tasks.Time(amounts.hours(options.hours))
-    tasks.measure_for(time, options.settings)
-
-
-def _new_session(options: argparse.Namespace) -> None:
-    """begin another session of the selected studies: put aside what they have measured, and make engine and images fresh"""
-    tasks.begin_session(options.settings)
-
-
-def _keep_reference(options: argparse.Namespace) -> None:
-    """make what was measured of the selected studies the reference measurements of the project"""
-    from plimsoll import paths, references
-    from plimsoll.config import configuration, studies
-
-    for name in sorted(studies.selected(configuration.read(options.settings)["studies"])):
-        folder = references.keep(_study(name), Path("results"), paths.REFERENCES)
-        print(f"{folder} has what was measured here.")
-
-
 def _clean_up(options: argparse.Namespace) -> None:
     """remove what killed runs have left on this machine and in this folder"""
     tasks.clean_up(options.all)
@@ -347,28 +279,6 @@ def _findings(options: argparse.Namespace) -> None:
 
     chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
     screen.tell(lambda width: closing.of_studies(options.results, chosen, width))
-
-
-def _compare_hosts(options: argparse.Namespace) -> None:
-    """set the verdicts of several hosts beside each other"""
-    tasks.compare_hosts(options.folders, options.page, options.table)
-
-
-def _measure_by_ssh(options: argparse.Namespace) -> None:
-    """measure on a host that ssh reaches, and bring back what was measured"""
-    from plimsoll.cluster import by_ssh
-
-    reached = by_ssh.Reached(options.name, options.ssh, f"{options.there}/{options.name}")
-    asked = ["--images", "images.tar.gz", *(["--hours", options.hours] if options.hours else [])]
-    asked += [word for target in options.target for word in ("--target", target)]
-    by_ssh.measure(reached, options.here, options.images, [*asked, *options.settings])
-
-
-def _mark_done(options: argparse.Namespace) -> None:
-    """note that a host is done"""
-    from plimsoll.cluster import marker
-
-    marker.write(options.folder, options.host)
 
 
 def _table(options: argparse.Namespace) -> None:

@@ -59,8 +59,8 @@ class Definition(NamedTuple):
 def digest(stage: str, designs: tuple[str, ...] = (), files: tuple[Path, ...] = ()) -> str:
     """Return a digest of the code that a stage uses with these designs.
 
-    `stage` names a function of plimsoll.__main__, or of another module (`hours.spend`). `files` are the sources that it runs
-    besides: a chart, or a notebook. Raise LookupError if there is no such function.
+    `stage` names a function of plimsoll.__main__, or of another module (`features.hosts.stages._compare_hosts`).
+    `files` are the sources that it runs besides: a chart, or a notebook. Raise LookupError if there is no such function.
     """
     texts = (_definition(one).text for one in sorted(_followed(stage, designs, files)))
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from plimsoll import features
 from plimsoll.errors import PlimsollError
-
-if TYPE_CHECKING:  # a command that only prints its help imports nothing of the configuration
-    from plimsoll.config.studies import Study
 
 
 class Time(NamedTuple):
@@ -25,86 +22,12 @@ class Time(NamedTuple):
 
 def measure_for(time: Time, settings: Sequence[str]) -> None:
     """Measure the selected studies that have stages for a time, where they decide most."""
-    from plimsoll import minutes
-    from plimsoll.config import configuration, studies
-
-    names = studies.selected(configuration.read(settings)["studies"])
-    if time.minutes is None:
-        minutes.spend_hours(names, time.hours, list(settings))
-    else:
-        minutes.spend(names, time.minutes, list(settings))
-
-
-def hours_for(study: Study, time: Time, names: Sequence[str]) -> float | None:
-    """Return the hours that a study is measured for beside others; None if it is measured as a whole.
-
-    `names` are all studies that are measured: minutes are shared among them.
-    """
-    from plimsoll.planning import timetable
-
-    factors = study.design.factors
-    if not factors.STAGES:
-        return None
-    if time.minutes is not None:
-        each = timetable.foretell(names, minutes=time.minutes)["measuring"] / len(names)
-        return timetable.spent(study["id"]).hours + max(0.0, timetable.hours_of(each))
-    return time.hours or factors.USUAL_HOURS
-
-
-def begin_session(settings: Sequence[str]) -> None:
-    """Begin another session of the selected studies: put aside what they have measured, and make engine and images fresh."""
-    from plimsoll import designs, runtimes
-    from plimsoll.config import configuration, studies
-    from plimsoll.images import anew
-    from plimsoll.measuring import lock
-    from plimsoll.planning import sessions
-    from plimsoll.workflow import image_of
-
-    names = studies.selected(configuration.read(settings)["studies"])
-    Path(".snakemake").mkdir(exist_ok=True)
-    # No process measures while the engine starts again.
-    with lock.hold_folder(), lock.machine(runtimes.known):
-        begun = {name: sessions.begin(Path("results"), name) for name in names}
-        new = {name: session for name, session in begun.items() if not any((session.folder / "runs").rglob("*.json"))}
-        images = sorted({image_of(studies.load(name, designs.known())) for name in new})
-        fresh = anew.everything([Path(path) for path in images]) if new else {}
-        for name, session in begun.items():
-            if name in new:
-                sessions.note(session, fresh)
-            made = "; ".join(f"{what}: {done}" for what, done in fresh.items()) if name in new else "it was begun, and goes on"
-            print(f"plimsoll: {name}: session {session.number} ({made})", flush=True)
-
-
-def write_images(target: Path, settings: Sequence[str]) -> None:
-    """Write the images of the selected studies into one file, for a machine that cannot build them."""
-    from plimsoll import designs
-    from plimsoll.config import configuration, studies
-    from plimsoll.images import builder, portable
-
-    config = configuration.read(settings)
-    chosen = studies.selected(config["studies"])
-    names = dict.fromkeys(studies.load(name, designs.known())["image"] for name in chosen)
-    images = [(name, builder.build(name, config["base_image"])) for name in names]
-    portable.write(images, target, _say_of_images)
+    features.needed("measure_for")(time, settings)
 
 
 def take_images(source: Path, settings: Sequence[str]) -> None:
-    """Take images from a file, instead of building them."""
-    from plimsoll import runtimes
-    from plimsoll.config import configuration
-    from plimsoll.images import portable
-    from plimsoll.measuring import lock
-
-    base = configuration.read(settings)["base_image"]
-    # No process measures an image while it is replaced.
-    with lock.machine(runtimes.known):
-        for tag, compared in portable.take(source, base).items():
-            for said in (f"{tag} is taken from {source}", *compared):
-                _say_of_images(said)
-
-
-def _say_of_images(text: str) -> None:
-    print(f"images: {text}", file=sys.stderr, flush=True)
+    """Take images from a file, instead of building them. Raise PlimsollError if this version cannot."""
+    features.needed("take_images")(source, settings)
 
 
 def clean_up(everything: bool) -> None:
@@ -128,27 +51,6 @@ def clean_up(everything: bool) -> None:
     if everything:
         removed += clean_up.everything(there)
     print("\n".join(f"removed: {what}" for what in removed) or "Nothing was left.")
-
-
-def compare_hosts(folders: Sequence[Path], page: Path, table: Path) -> None:
-    """Set the verdicts of several hosts beside each other: results in folders, and archives.
-
-    Without any folder, take those that lie beside the page.
-    """
-    from plimsoll import designs
-    from plimsoll.archives import opening
-    from plimsoll.pages import hosts_page
-
-    folders = list(folders) or _beside(page)
-    hosts_page.write(folders, [opening.folder_of(path) for path in folders], page, table, designs.known())
-
-
-def _beside(page: Path) -> list[Path]:
-    """Return what was measured elsewhere and lies beside a page: folders of hosts that are complete, and archives."""
-    from plimsoll.cluster import marker
-
-    marked = (mark.parent for mark in page.parent.glob(f"*/{marker.FILE}"))
-    return sorted([*marked, *page.parent.glob("*.zip")], key=str)
 
 
 def refused(problem: OSError) -> PlimsollError | None:

@@ -439,8 +439,3 @@ def tried(image: str) -> str:
 def image_of(study: dict) -> str:
     """Return the path of the description of a study's image."""
     return f"results/images/{study['image']}.json"
-
-
-def bill_of(image: str) -> str:
-    """Return the path of an image's bill of materials."""
-    return f"{image.removesuffix('.json')}.sbom.json"

@@ -7,9 +7,10 @@ Without a number, more blocks are needed than are ever bought, or the noise is n
 """
 
 import pandas as pd
-from plimsoll import designs, hours
-from plimsoll.claims import costs, findings, verdicts
+from plimsoll import designs
+from plimsoll.claims import findings, verdicts
 from plimsoll.config import studies
+from plimsoll.features.time_budget import costs, two_stages
 
 from tests.bench.calibration import write
 from tests.bench.spending import plan_of
@@ -30,7 +31,7 @@ def main() -> None:
 def of_study(name: str) -> pd.DataFrame:
     """Return one row per inconclusive claim of a study."""
     study = studies.load(name, designs.known())
-    other = hours.reference(study, plan_of(study))
+    other = two_stages.reference(study, plan_of(study))
     measured = costs.of(other.plan, other.runs)
     asked = {need.finding: need for need in other.asked(None).needs}
     rows = []

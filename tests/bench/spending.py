@@ -11,11 +11,11 @@ import math
 import numpy as np
 import pandas as pd
 import yaml
-from plimsoll import designs, hours, paths
+from plimsoll import designs, paths
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.claims import costs, needs
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
+from plimsoll.features.time_budget import costs, needs, two_stages
 from plimsoll.interchange import Plan
 from plimsoll.planning import planner
 
@@ -38,7 +38,7 @@ class Drawn:
         self.observations = {path: _spread_out(group) for path, group in _by_cell(observations, plan)}
         self.runs = dict(iter(_by_cell(runs.assign(attempts=1), plan)))
 
-    def measured(self, blocks: dict[str, int]) -> hours.Judged:
+    def measured(self, blocks: dict[str, int]) -> two_stages.Judged:
         """Return what is judged with so many blocks of each cell."""
         observed, made = [], []
         for path, number in blocks.items():
@@ -51,7 +51,7 @@ class Drawn:
                 observed.append(of_run[of_run["repetition"] == row["repetition"].iloc[0]].assign(repetition=block, block=block))
         table = pd.concat(made).sort_values("place", kind="stable")
         seconds = table.filter(like="_seconds").sum(axis=1) + BETWEEN
-        return hours.of_tables(
+        return two_stages.of_tables(
             self.study, _planned(self.plan, blocks), pd.concat(observed), table.assign(started=seconds.cumsum() - seconds)
         )
 
@@ -91,25 +91,25 @@ def main() -> None:
     for name in STUDIES:
         study = studies.load(name, designs.known())
         plan = plan_of(study)
-        other = hours.reference(study, plan)
+        other = two_stages.reference(study, plan)
         print(f"{name}: {_said(other)} in the reference itself")
         for given in HOURS:
             spent = [_spend(Drawn(study, plan, seed), given, other) for seed in range(DRAWS)]
             print(f"  {given:5.2f} h: " + "; ".join(spent), flush=True)
 
 
-def _said(judged: hours.Judged) -> str:
+def _said(judged: two_stages.Judged) -> str:
     settled, testable = needs.decided(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios"
     return f"{ratios} and {settled} of {testable} claims"
 
 
-def _spend(drawn: Drawn, given: float, other: hours.Judged) -> str:
-    first = hours.first_stage(drawn.study, drawn.plan, given * 3600)
+def _spend(drawn: Drawn, given: float, other: two_stages.Judged) -> str:
+    first = two_stages.first_stage(drawn.study, drawn.plan, given * 3600)
     begun = drawn.measured(first)
-    blocks, _, _ = hours.second_stage(begun, other, given, 0.0)
+    blocks, _, _ = two_stages.second_stage(begun, other, given, 0.0)
     judged = drawn.measured({path: number for path, number in blocks.items() if number})
-    took = costs.of(judged.plan, judged.runs).seconds(hours.blocks_of(judged.plan)) / 3600
+    took = costs.of(judged.plan, judged.runs).seconds(two_stages.blocks_of(judged.plan)) / 3600
     return f"{_said(begun)}, then {_said(judged)} ({took:.2f} h)"
 
 

@@ -10,9 +10,8 @@ import zipfile
 import pandas as pd
 import pytest
 import yaml
-from plimsoll import references
-from plimsoll.archives import layout, reading, rounding
 from plimsoll.config import studies
+from plimsoll.features.archive import layout, reading, references, rounding
 
 from tests import crates, made_up
 from tests.conftest import REFERENCE, usual

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from plimsoll import paths
-from plimsoll.archives import reading
-from plimsoll.archives.layout import MANIFEST
+from plimsoll.features.archive import reading
+from plimsoll.features.archive.layout import MANIFEST
 
 from tests.conftest import PROJECT
 

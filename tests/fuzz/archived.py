@@ -9,8 +9,8 @@ import shutil
 import zipfile
 from collections.abc import Callable
 
-from plimsoll.archives import gathering, layout, packing, reading
 from plimsoll.errors import PlimsollError
+from plimsoll.features.archive import gathering, layout, packing, reading
 
 from tests import made_up
 from tests.conftest import built, host_of

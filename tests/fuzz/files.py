@@ -12,9 +12,9 @@ import pandas as pd
 from plimsoll import designs
 from plimsoll.claims import book, evaluate
 from plimsoll.claims.measured import Measured
-from plimsoll.cluster import hosts
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
+from plimsoll.features.hosts import named_hosts
 from plimsoll.planning import availability, configured, planner
 
 from tests.conftest import PROJECT, host_of
@@ -117,7 +117,7 @@ def _read_local(data: bytes) -> object:
 
 
 def _read_cluster(data: bytes) -> object:
-    found = hosts.read(yaml_files.keys_of(put("cluster.yaml", data)))
+    found = named_hosts.read(yaml_files.keys_of(put("cluster.yaml", data)))
     return [found.command(name) for name in found.named], found.pairs, found.image_settings
 
 

@@ -17,8 +17,9 @@ from plimsoll import designs, workloads
 from plimsoll.analysis import collect, complete
 from plimsoll.config import configuration, studies
 from plimsoll.errors import PlimsollError
+from plimsoll.features.image_file import portable
 from plimsoll.host import sizing
-from plimsoll.images import builder, portable, store
+from plimsoll.images import builder, store
 from plimsoll.measuring import planned, progress, record, staleness, system
 from plimsoll.pages import run_list
 from plimsoll.planning import forecasts, planner, repetitions, sizes

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plimsoll.planning.allocation import IN_PART, SURER, Costs, Need, allocate, in_order
+from plimsoll.features.time_budget.allocation import IN_PART, SURER, Costs, Need, allocate, in_order
 
 # Two deployments with two sections each. A launch takes one second, and a section half a second.
 CELLS = ("a/x", "a/y", "b/x", "b/y")

@@ -3,14 +3,14 @@
 import html
 
 import pytest
-from plimsoll import hours
-from plimsoll.claims import answer, costs, needs
+from plimsoll.claims import answer
 from plimsoll.claims.measured import Measured
 from plimsoll.config import studies
+from plimsoll.features.time_budget import answer_needs, costs, needs, two_stages
+from plimsoll.features.time_budget.allocation import Need
 from plimsoll.pages import answer as answer_page
 from plimsoll.pages import forest, formats
 from plimsoll.planning import forecasts, planner
-from plimsoll.planning.allocation import Need
 from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.terminal import closing
 
@@ -37,8 +37,8 @@ def large_cache_plan(config):
 
 def answered(study, plan, blocks) -> tuple[list[str], list[Need]]:
     """Return (names of the ratios that have LEAST blocks, all ratios)."""
-    first = answer.first(hours.of_nothing(study, plan).ratios.values(), hours.LEAST)
-    return [need.finding for need in first if all(blocks.get(cell, 0) >= hours.LEAST for cell in need.blocks)], first
+    first = answer_needs.first(two_stages.of_nothing(study, plan).ratios.values(), two_stages.LEAST)
+    return [need.finding for need in first if all(blocks.get(cell, 0) >= two_stages.LEAST for cell in need.blocks)], first
 
 
 @pytest.mark.parametrize(
@@ -55,36 +55,36 @@ def test_the_answer_comes_first_in_every_time(name, least, large_cache_plan):
     plan = large_cache_plan(study)
     usual = costs.of(plan)
     for given, number in least.items():
-        blocks = hours.first_stage(study, plan, given * 3600)
+        blocks = two_stages.first_stage(study, plan, given * 3600)
         there, first = answered(study, plan, blocks)
         assert len(there) >= number, given
         # Ratios are bought in the study's order, so its first one is always there.
         assert there[0] == first[0].finding
-        assert usual.seconds(blocks) <= hours.FOR_MEASURING * given * 3600
+        assert usual.seconds(blocks) <= two_stages.FOR_MEASURING * given * 3600
 
 
 def test_ten_minutes_answer_the_first_three_benchmarks(liu2020, large_cache_plan):
     plan = large_cache_plan(liu2020)
-    there, first = answered(liu2020, plan, hours.first_stage(liu2020, plan, 540))
+    there, first = answered(liu2020, plan, two_stages.first_stage(liu2020, plan, 540))
     asked_first = [need.finding for need in first if need.finding.split()[0] in FIRST_METRICS]
     assert len(asked_first) == 4 * 12 and set(asked_first) <= set(there)
     # Half of the time is for claims.
-    of_answer = {cell: hours.LEAST for need in first if need.finding in there for cell in need.blocks}
-    assert costs.of(plan).seconds(of_answer) < 0.6 * hours.FOR_MEASURING * 540
+    of_answer = {cell: two_stages.LEAST for need in first if need.finding in there for cell in need.blocks}
+    assert costs.of(plan).seconds(of_answer) < 0.6 * two_stages.FOR_MEASURING * 540
 
 
 def test_the_order_of_the_answer_is_that_of_its_file(liu2020, large_cache_plan):
-    ratios = hours.of_nothing(liu2020, large_cache_plan(liu2020)).ratios
+    ratios = two_stages.of_nothing(liu2020, large_cache_plan(liu2020)).ratios
     assert list(dict.fromkeys(name.split()[0] for name in ratios)) == liu2020["answer"]["metrics"]
 
 
 def test_ten_minutes_answer_and_decide_a_sixth_of_the_claims(liu2020):
     """Runs are drawn from the reference measurements (tests/bench/spending.py)."""
     plan = spending.plan_of(liu2020)
-    drawn, other = spending.Drawn(liu2020, plan, 0), hours.reference(liu2020, plan)
-    begun = drawn.measured(hours.first_stage(liu2020, plan, 540))
+    drawn, other = spending.Drawn(liu2020, plan, 0), two_stages.reference(liu2020, plan)
+    begun = drawn.measured(two_stages.first_stage(liu2020, plan, 540))
     assert begun.answered >= 48
-    blocks, ratios, chosen = hours.second_stage(begun, other, 0.15, 0.0)
+    blocks, ratios, chosen = two_stages.second_stage(begun, other, 0.15, 0.0)
     assert ratios and chosen
     judged = drawn.measured({path: number for path, number in blocks.items() if number})
     decided, testable = needs.decided(judged.results)
@@ -93,19 +93,19 @@ def test_ten_minutes_answer_and_decide_a_sixth_of_the_claims(liu2020):
 
 def test_the_second_stage_gives_the_answer_as_much_as_the_claims(liu2020, plan_of):  # noqa: F811
     """An answer with four blocks beside claims with 113 would have the wrong priorities."""
-    judged = hours.reference(liu2020, plan_of(liu2020))
-    now = dict.fromkeys(hours.blocks_of(judged.plan), 4)
+    judged = two_stages.reference(liu2020, plan_of(liu2020))
+    now = dict.fromkeys(two_stages.blocks_of(judged.plan), 4)
     begun = judged._replace(plan=spending._planned(judged.plan, now))
     measured = costs.of(judged.plan)
-    blocks, ratios, chosen = hours._bought(begun, None, measured, 2000.0)
-    cells = {cell for need in answer.first(judged.ratios.values(), 4) for cell in need.blocks}
+    blocks, ratios, chosen = two_stages._bought(begun, None, measured, 2000.0)
+    cells = {cell for need in answer_needs.first(judged.ratios.values(), 4) for cell in need.blocks}
     before, after = (measured.seconds({cell: of[cell] for cell in cells}) for of in (now, blocks))
     assert chosen and len(ratios) > len(judged.ratios) / 2 and after - before >= 0.45 * 2000
     assert measured.seconds(blocks) - measured.seconds(now) <= 2000
 
 
 def test_no_difference_of_these_measurements_has_a_say_in_what_the_answer_gets(liu2020, plan_of):  # noqa: F811
-    judged = hours.reference(liu2020, plan_of(liu2020))
+    judged = two_stages.reference(liu2020, plan_of(liu2020))
     turned = {
         name: part._replace(rows=[{**row, **dict.fromkeys(("effect", "low", "high"), 0.5)} for row in part.rows])
         for name, part in judged.ratios.items()
@@ -113,17 +113,17 @@ def test_no_difference_of_these_measurements_has_a_say_in_what_the_answer_gets(l
     assert judged._replace(ratios=turned).of_answer(judged) == judged.of_answer(judged)
     needed = {need.finding: max(need.blocks.values()) for need in judged.of_answer(None)}
     clear = {name for name, part in judged.ratios.items() if part.result["p"] * len(judged.ratios) < needs.CLEAR}
-    assert clear and {needed[name] for name in clear} == {hours.LEAST}
-    assert max(needed.values()) > 30 and min(needed.values()) == hours.LEAST
+    assert clear and {needed[name] for name in clear} == {two_stages.LEAST}
+    assert max(needed.values()) > 30 and min(needed.values()) == two_stages.LEAST
 
 
 def test_the_time_that_is_recommended_answers_the_rest(liu2020, large_cache_plan):
     plan = large_cache_plan(liu2020)
-    begun = hours.first_stage(liu2020, plan, 540)
-    nothing = hours.of_nothing(liu2020, plan)._replace(plan=spending._planned(plan, begun))
-    told = hours._of_answer(nothing, costs.of(plan), 0.15)
+    begun = two_stages.first_stage(liu2020, plan, 540)
+    nothing = two_stages.of_nothing(liu2020, plan)._replace(plan=spending._planned(plan, begun))
+    told = two_stages._of_answer(nothing, costs.of(plan), 0.15)
     assert told["known"] == 0 and told["ratios"] == 84 and 0.15 < told["hours"] <= 0.5
-    blocks = hours.first_stage(liu2020, plan, (told["hours"] - 0.15) * 3600, there=begun)
+    blocks = two_stages.first_stage(liu2020, plan, (told["hours"] - 0.15) * 3600, there=begun)
     assert len(answered(liu2020, plan, blocks)[0]) == 84
     assert all(blocks[cell] >= number for cell, number in begun.items())
 

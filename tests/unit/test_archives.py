@@ -14,12 +14,26 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from plimsoll import designs, paths, references, remake
-from plimsoll.archives import code, crate, formats, gathering, layout, opening, packing, reading, records, rounding, writing
-from plimsoll.comparing import sets
+from plimsoll import designs, paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
+from plimsoll.features.archive import (
+    code_identity,
+    crate,
+    formats,
+    gathering,
+    layout,
+    opening,
+    packing,
+    reading,
+    rebuild,
+    records,
+    references,
+    rounding,
+    writing,
+)
 from plimsoll.measuring import record
+from plimsoll.result_sets import sets
 
 from tests import made_up
 from tests.conftest import PROJECT, REFERENCE, built
@@ -114,7 +128,7 @@ def test_an_archive_has_what_was_asked_measured_and_built(archive, results):
     } <= contents.keys()
     assert not any(name.startswith(f"results/{STUDY}/raw") for name in contents)
     manifest = json.loads(contents[layout.MANIFEST])
-    assert manifest["format"] == formats.FORMAT and manifest["made_by"] == code.made_by()
+    assert manifest["format"] == formats.FORMAT and manifest["made_by"] == code_identity.made_by()
     for name, said in manifest["members"].items():
         assert (said["bytes"], said["sha256"]) == (len(contents[name]), hashlib.sha256(contents[name]).hexdigest())
     assert manifest["members"].keys() == contents.keys() - {layout.MANIFEST}
@@ -216,7 +230,7 @@ def test_tables_of_another_plan_are_not_archived_with_this_one(own, tmp_path):
 SLOW = """
 import sys, time
 from pathlib import Path
-from plimsoll.archives import writing
+from plimsoll.features.archive import writing
 
 class Endless:
     def seek(self, place): pass
@@ -529,10 +543,10 @@ def test_the_programs_of_each_cell_are_known(name, small_host):
 
 
 def test_the_folder_of_an_archive_is_called_as_it_is():
-    assert remake.name_of(Path("/a/plimsoll-liu2020.zip"), []) == "plimsoll-liu2020"
-    assert remake.name_of(Path("a b/../../.x; y.zip"), []) == "x-y"
-    assert remake.name_of(Path("...zip"), []) == "archive"
-    assert remake.name_of(Path("mine.zip"), [Path("/b/stricter.yaml")]) == "mine+stricter"
+    assert rebuild.name_of(Path("/a/plimsoll-liu2020.zip"), []) == "plimsoll-liu2020"
+    assert rebuild.name_of(Path("a b/../../.x; y.zip"), []) == "x-y"
+    assert rebuild.name_of(Path("...zip"), []) == "archive"
+    assert rebuild.name_of(Path("mine.zip"), [Path("/b/stricter.yaml")]) == "mine+stricter"
 
 
 def test_files_that_were_changed_after_unpacking_are_found(archive, tmp_path):
@@ -557,7 +571,13 @@ def test_files_that_were_changed_after_unpacking_are_found(archive, tmp_path):
 
 def test_archiving_alone_needs_the_library_of_crates():
     """Modules that measure, or that make everything again, do not import the library."""
-    lazy = ("plimsoll.remake", "plimsoll.given", "plimsoll.measure", "plimsoll.workflow", "plimsoll.__main__")
+    lazy = (
+        "plimsoll.features.archive.rebuild",
+        "plimsoll.features.archive.workflow_of_archive",
+        "plimsoll.measure",
+        "plimsoll.workflow",
+        "plimsoll.__main__",
+    )
     asked = f"import sys, {', '.join(lazy)}; sys.exit('rocrate' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts")}
     assert subprocess.run([sys.executable, "-c", asked], env=environment).returncode == 0
@@ -702,8 +722,8 @@ def test_tables_of_the_reference_are_those_of_its_archive(path):
 def test_a_table_that_is_another_by_the_same_code_is_no_success(tmp_path, monkeypatch, other, by, status):
     monkeypatch.setattr(reading, "compared", lambda archive, folder, but: (["results/s/runs.csv"], other))
     monkeypatch.setattr(reading, "rounded", lambda archive, folder, names: [])
-    made_by = {"us": code.made_by(), "others": {"version": "0.1", "code": "0" * 64}}[by]
-    made = remake.comparison(reading.Archive(None, {"made_by": made_by}, ""), tmp_path, ())
+    made_by = {"us": code_identity.made_by(), "others": {"version": "0.1", "code": "0" * 64}}[by]
+    made = rebuild.comparison(reading.Archive(None, {"made_by": made_by}, ""), tmp_path, ())
     assert made.status == status and all(name in made.words for name in other)
 
 
@@ -716,12 +736,12 @@ def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monk
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         file.writestr("results/s/tests.csv", "p\n0.3\n")
         file.writestr("results/s/runs.csv", "n\n3.0\n")
-        archive = reading.Archive(file, {"made_by": code.made_by()}, "")
-        found = remake.comparison(archive, tmp_path, ())
+        archive = reading.Archive(file, {"made_by": code_identity.made_by()}, "")
+        found = rebuild.comparison(archive, tmp_path, ())
         assert found.status == 0 and "All 3 tables" in found.words and "2 have other last digits" in found.words
         # A different number is more than rounding.
         (tmp_path / "results/s/runs.csv").write_text("n\n4\n")
-        found = remake.comparison(archive, tmp_path, ())
+        found = rebuild.comparison(archive, tmp_path, ())
         assert found.status == 1 and "Not so results/s/runs.csv: " in found.words and "results/s/tests.csv)" in found.words
 
 

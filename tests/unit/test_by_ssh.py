@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from plimsoll import paths
-from plimsoll.cluster import by_ssh
 from plimsoll.errors import PlimsollError
+from plimsoll.features.hosts import by_ssh
 
 # Stand-in for ssh: runs its command in a home folder of its own. If `away` exists, no host is reached. If `cut` exists,
 # the next fetch ends after 200 bytes.

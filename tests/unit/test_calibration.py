@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.analysis import two_sets
+from plimsoll.features.compare import two_sets
 
 from tests.bench.calibration import halves, sessions, simulation
 

@@ -1,6 +1,7 @@
 """Snakemake's catalog of workflows shows this one under *standardized usage*."""
 
 import yaml
+from plimsoll import features
 
 from tests.conftest import PROJECT
 
@@ -23,8 +24,8 @@ def test_the_catalog_s_settings_have_its_keys():
 
 def test_what_the_catalog_says_is_so():
     """Each rule with a command names the conda environment, and outputs are marked for the report."""
-    for path in (PROJECT / "rules").glob("*.smk"):
+    for path in [*(PROJECT / "rules").glob("*.smk"), *features.rules()]:
         for rule in path.read_text().split("\nrule ")[1:]:
             is_of_hosts = path.name == "cluster.smk"
-            assert is_of_hosts or "shell:" not in rule or '"../envs/plimsoll.yaml"' in rule, rule.partition(":")[0]
+            assert is_of_hosts or "shell:" not in rule or '../envs/plimsoll.yaml"' in rule, rule.partition(":")[0]
     assert SETTINGS["usage"]["report"] is any("report(" in path.read_text() for path in (PROJECT / "rules").glob("*.smk"))

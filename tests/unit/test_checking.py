@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from plimsoll.checking import artifact, study
-from plimsoll.checking.study import ALIKE, HERE, MORE_TIME, NEITHER, OTHERWISE, REVERSED, THERE
 from plimsoll.claims import findings, verdicts
-from plimsoll.cli import check
-from plimsoll.comparing import sets
 from plimsoll.errors import PlimsollError
+from plimsoll.features.check import artifact, check, study
+from plimsoll.features.check.study import ALIKE, HERE, MORE_TIME, NEITHER, OTHERWISE, REVERSED, THERE
+from plimsoll.result_sets import sets
 
 from tests.conftest import REFERENCE
 

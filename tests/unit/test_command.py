@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 import typer
 from plimsoll import cli, paths, tasks
-from plimsoll.archives import reading
 from plimsoll.cli import groups, names, show, steps
 from plimsoll.cli.statuses import Status
 from plimsoll.config import studies
+from plimsoll.features.archive import reading
+from plimsoll.features.image_file import stages as image_stages
+from plimsoll.features.sessions import stages
 from typer.testing import CliRunner
 
 from tests.conftest import PROJECT
@@ -64,8 +66,7 @@ def test_the_help_lists_every_command_under_a_heading():
 def test_every_module_of_a_command_is_listed_and_stages_are_hidden():
     others = {"groups", "measuring", "names", "options", "place", "refusals", "showing", "statuses", "steps"}
     there = {path.stem.replace("_", "-") for path in Path(cli.__file__).parent.glob("[!_]*.py")} - others
-    # The modules of check and doctor may have helpers of their own beside them.
-    assert {name for name in there if name.partition("-")[0] not in ("check", "doctor")} <= set(groups.names())
+    assert there <= set(groups.names())
     assert not {"collect", "tests", "mark-done", "verdicts", "figure"} & set(groups.names())
 
 
@@ -183,8 +184,9 @@ def begun(monkeypatch, tmp_path):
 
     monkeypatch.setattr(steps, "set_up", noting("set_up"))
     monkeypatch.setattr(steps, "workflow", noting("workflow", 0))
-    for name in ("measure_for", "take_images", "begin_session"):
+    for name in ("measure_for", "take_images"):
         monkeypatch.setattr(tasks, name, noting(name))
+    monkeypatch.setattr(stages, "begin_session", noting("begin_session"))
     return noted
 
 
@@ -230,6 +232,13 @@ def test_a_relative_path_leads_where_it_was_typed(begun, tmp_path, monkeypatch):
     Path("images.tar.gz").touch()
     assert cli.main(["reproduce", "--image", "images.tar.gz", "--directory", "there"]) == 0
     assert ("take_images", tmp_path / "images.tar.gz", []) in begun and Path.cwd() == tmp_path / "there"
+
+
+def test_images_are_written_where_the_command_was_typed(begun, tmp_path, monkeypatch):
+    monkeypatch.setattr(image_stages, "write_images", lambda *words: begun.append(words))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["image", "liu2020", "--file", "x.tar.gz", "--no-set-up"]) == 0
+    assert begun == [(tmp_path / "x.tar.gz", ["studies=liu2020"])]
 
 
 def test_without_a_directory_results_are_in_the_clone(begun, tmp_path, monkeypatch):

@@ -9,17 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import analysis, cli, designs
+from plimsoll import cli, designs
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.archives import opening
 from plimsoll.claims import across, verdicts
-from plimsoll.comparing import asked, comparable, findings, sets, studies
 from plimsoll.config import studies as configured
 from plimsoll.errors import PlimsollError
-from plimsoll.figures import two_sets
+from plimsoll.features.archive import opening
+from plimsoll.features.compare import asked, drawing, junit, studies, two_sets
 from plimsoll.measuring import record
-from plimsoll.pages import junit
 from plimsoll.planning import planner
+from plimsoll.result_sets import comparable, findings, sets
 
 from tests import pages
 from tests.conftest import REFERENCE, built, recorded
@@ -48,7 +47,7 @@ def folders(tmp_path) -> dict[str, Path]:
 @pytest.fixture
 def unillustrated(monkeypatch):
     """Draw nothing: that takes most of the time, and other tests check the figure."""
-    monkeypatch.setattr(two_sets, "draw", lambda rows, margin: None)
+    monkeypatch.setattr(drawing, "draw", lambda rows, margin: None)
 
 
 def changed(folder: Path, change, file: str = "observations.csv") -> None:
@@ -81,7 +80,7 @@ def test_a_set_against_itself_is_never_better_or_worse(folders, tmp_path, capsys
     status, out = compare(folders, tmp_path)
     assert status == 0
     # Without a value from the user it is that of the calibration.
-    assert json.loads((out / "compare.json").read_text())["session_blocks"] == analysis.two_sets.SESSION_BLOCKS
+    assert json.loads((out / "compare.json").read_text())["session_blocks"] == two_sets.SESSION_BLOCKS
     rows = rows_of(out)
     assert set(rows["answer"]) <= {"alike", "undecided"} and (rows["ratio"] == 1).all() and len(rows) > 50
     effects = rows_of(out, effects=True)

@@ -75,7 +75,7 @@ def test_a_narrow_interval_is_asked_to_be_narrower(measured):
 @pytest.mark.parametrize(
     ("given", "of_row", "reason"),
     [
-        ({"needed": 400}, {}, "about 400 repetitions, and make precise goes up to 30"),
+        ({"needed": 400}, {}, "about 400 repetitions, and ./plimsoll precise goes up to 30"),
         ({"needed": 10001}, {}, "more than 10,000 repetitions"),
         ({"needed": None}, {}, "cannot be estimated"),
         ({"needed": float("nan")}, {}, "cannot be estimated"),

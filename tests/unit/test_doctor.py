@@ -6,10 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from plimsoll.cli import doctor
-from plimsoll.doctor import company, examination, finding, kernel, memory, places, processors, runtimes, seen
-from plimsoll.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
 from plimsoll.errors import PlimsollError
+from plimsoll.features.doctor import company, doctor, examination, finding, kernel, memory, places, processors, runtimes, seen
+from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
 from plimsoll.host import disk, quieted, slowed, system, topology
 from plimsoll.measuring import noise
 from plimsoll.terminal.listing import Runtime

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.analysis import blocks, two_sets
-from plimsoll.analysis.two_sets import ALIKE, DIFFERENT, UNDECIDED, Terms
+from plimsoll.analysis import blocks
 from plimsoll.claims import quantities, verdicts
 from plimsoll.claims.quantities.count import share
-from plimsoll.comparing import effects
-from plimsoll.comparing.sets import OF_COMPARISON, Judged
+from plimsoll.features.compare import effects, two_sets
+from plimsoll.features.compare.two_sets import ALIKE, DIFFERENT, UNDECIDED, Terms
+from plimsoll.result_sets.sets import OF_COMPARISON, Judged
 from scipy import special, stats
 
 OF_THESE_SESSIONS = Terms(session_blocks=np.inf)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from plimsoll import cli
 from plimsoll.errors import Damaged, Unavailable
-from plimsoll.images import debian, fixes
+from plimsoll.features.bills import fixes
+from plimsoll.images import debian
 
 CHANGES = """openssl (3.0.22-1~deb12u2) bookworm-security; urgency=high
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll.cluster import hosts, marker, slurm
 from plimsoll.errors import PlimsollError
+from plimsoll.features.hosts import marker, named_hosts, slurm
 from plimsoll.host import inventory
 
 from tests.conftest import PROJECT
@@ -22,8 +22,8 @@ from tests.project import PLUGIN, missing_plugin
 USUAL = yaml.safe_load((PROJECT / "config/cluster.yaml").read_text())
 
 
-def read(**given) -> hosts.Hosts:
-    return hosts.read({**USUAL, **given})
+def read(**given) -> named_hosts.Hosts:
+    return named_hosts.read({**USUAL, **given})
 
 
 @pytest.mark.parametrize("given", [["n1", "n2"], "n1,n2", "n1 n2", [{"name": "n1"}, "n2"]])

@@ -7,10 +7,10 @@ import zipfile
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import paths, tasks
-from plimsoll.archives import layout
+from plimsoll import paths
 from plimsoll.claims import across, book, findings
-from plimsoll.cluster import marker
+from plimsoll.features.archive import layout
+from plimsoll.features.hosts import hosts, marker
 
 from tests import pages
 from tests.conftest import REFERENCE, built
@@ -198,4 +198,4 @@ def test_without_any_named_hosts_those_beside_the_page_are_compared(tmp_path):
     for name in ("two/done.json", "one/done.json", "three/results/x", "a;b.zip", "findings.csv"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    assert [path.name for path in tasks._beside(tmp_path / "findings.html")] == ["a;b.zip", "one", "two"]
+    assert [path.name for path in hosts._beside(tmp_path / "findings.html")] == ["a;b.zip", "one", "two"]

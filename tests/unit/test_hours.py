@@ -8,12 +8,13 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import hours, rounds
-from plimsoll.claims import costs, needs
+from plimsoll import rounds
+from plimsoll.claims import deciding
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
+from plimsoll.features.time_budget import costs, needs, two_stages
+from plimsoll.features.time_budget.allocation import IN_PART, Costs, Need
 from plimsoll.planning import amounts, forecasts, planner, repetitions
-from plimsoll.planning.allocation import IN_PART, Costs, Need
 from plimsoll.planning.repetitions import Asked
 
 from tests.conftest import PROJECT, REFERENCE, built, small
@@ -21,7 +22,7 @@ from tests.conftest import PROJECT, REFERENCE, built, small
 STUDIES = ("liu2020", "jha2018")
 # Judging takes seconds, so it is done once.
 KNOWN: dict[tuple[str, str], object] = {}
-judged_reference = hours.reference
+judged_reference = two_stages.reference
 
 
 @pytest.fixture
@@ -37,8 +38,10 @@ def plan_of(config):
 def once(monkeypatch):
     """Judge the reference, and what can be tested, only once for all tests."""
     for name in ("reference", "of_nothing"):
-        judge = getattr(hours, name)
-        monkeypatch.setattr(hours, name, lambda study, plan, own=None, name=name, judge=judge: _known(name, judge, study, plan))
+        judge = getattr(two_stages, name)
+        monkeypatch.setattr(
+            two_stages, name, lambda study, plan, own=None, name=name, judge=judge: _known(name, judge, study, plan)
+        )
 
 
 def _known(name, judge, study, plan):
@@ -55,7 +58,7 @@ def study(request):
 
 @pytest.fixture
 def judged(study, plan_of):
-    return hours.reference(study, plan_of(study))
+    return two_stages.reference(study, plan_of(study))
 
 
 def test_a_time_that_is_none_is_refused():
@@ -67,7 +70,7 @@ def test_a_time_that_is_none_is_refused():
 
 def test_where_nobody_gives_a_time_each_design_has_its_own(monkeypatch):
     spent = []
-    monkeypatch.setattr(hours, "spend", lambda study, given, settings: spent.append((study, given)))
+    monkeypatch.setattr(two_stages, "spend", lambda study, given, settings: spent.append((study, given)))
     for given, expected in (("usual", [("liu2020", 1.0)]), ("0.67", [("liu2020", 0.67), ("jha2018", 0.67)])):
         spent.clear()
         assert stages.main(["hours", "--hours", given, "studies=liu2020,jha2018,li2018"]) == 0
@@ -77,83 +80,87 @@ def test_where_nobody_gives_a_time_each_design_has_its_own(monkeypatch):
 @pytest.mark.parametrize(("given", "most"), [(1, 3), (1.3, 4)])
 def test_hours_of_liu2020_begin_with_blocks_of_everything(liu2020, plan_of, given, most):
     plan = plan_of(liu2020)
-    blocks = hours.first_stage(liu2020, plan, given * 3600)
+    blocks = two_stages.first_stage(liu2020, plan, given * 3600)
     assert set(blocks) == {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     # A cell that no testable claim is about gets at most three blocks. With two ranks these are profiles, for example.
-    asked = set(needs.cells_of(hours.of_nothing(liu2020, plan).rows))
+    asked = set(deciding.cells_of(two_stages.of_nothing(liu2020, plan).rows))
     assert asked < set(blocks)
-    of_answer = {cell for need in hours.of_nothing(liu2020, plan).of_answer(None) for cell in need.blocks}
-    assert {path: blocks[path] for path in of_answer} == dict.fromkeys(of_answer, max(most, hours.LEAST))
+    of_answer = {cell for need in two_stages.of_nothing(liu2020, plan).of_answer(None) for cell in need.blocks}
+    assert {path: blocks[path] for path in of_answer} == dict.fromkeys(of_answer, max(most, two_stages.LEAST))
     others = set(blocks) - of_answer
-    assert {path: blocks[path] for path in others} == {path: most if path in asked else hours.FOR_FIGURES for path in others}
-    assert costs.of(plan).seconds(blocks) <= hours.FIRST_BLOCKS[most] * given * 3600
+    assert {path: blocks[path] for path in others} == {
+        path: most if path in asked else two_stages.FOR_FIGURES for path in others
+    }
+    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS[most] * given * 3600
 
 
 @pytest.mark.parametrize(("given", "least"), [(0.3, 0), (0.67, 3), (1, 5), (2, 5)])
 def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, least):
     study = built("jha2018")
     plan = plan_of(study)
-    blocks = hours.first_stage(study, plan, given * 3600)
-    asked = set(needs.cells_of(hours.of_nothing(study, plan).rows))
+    blocks = two_stages.first_stage(study, plan, given * 3600)
+    asked = set(deciding.cells_of(two_stages.of_nothing(study, plan).rows))
     here = {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     assert min(blocks.get(path, 0) for path in here & asked) == least
-    assert min(blocks.get(path, 0) for path in here - asked) == min(least, hours.FOR_FIGURES)
-    assert costs.of(plan).seconds(blocks) <= hours.FIRST_BLOCKS.get(least, hours.SHORT_SHARE) * given * 3600
+    assert min(blocks.get(path, 0) for path in here - asked) == min(least, two_stages.FOR_FIGURES)
+    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS.get(least, two_stages.SHORT_SHARE) * given * 3600
 
 
 def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(jha2021, plan_of, capsys):
     plan = plan_of(jha2021)
-    blocks = hours.first_stage(jha2021, plan, 0.67 * 3600)
+    blocks = two_stages.first_stage(jha2021, plan, 0.67 * 3600)
     assert "the first stage is for" in capsys.readouterr().out
-    assert min(blocks.values()) >= hours.LEAST and 10 < len(blocks) < len(plan["cells"]) / 2
+    assert min(blocks.values()) >= two_stages.LEAST and 10 < len(blocks) < len(plan["cells"]) / 2
     usual = costs.of(plan)
-    assert 0.8 * hours.FIRST_SHARE < usual.seconds(blocks) / (0.67 * 3600) <= hours.FIRST_SHARE
+    assert 0.8 * two_stages.FIRST_SHARE < usual.seconds(blocks) / (0.67 * 3600) <= two_stages.FIRST_SHARE
 
 
 @pytest.mark.parametrize(("most_of", "everything"), [(0.0, 2), (0.9, 1), (1.0, 0)])
 def test_blocks_of_everything_may_cost_a_few_findings(most_of, everything, monkeypatch, liu2020):
     """There are 468 s for 100 cells of one second, and ten claims that need 36 blocks of one cell each. Two blocks of
     everything leave time for six claims and a part of one; one block leaves time for nine."""
-    monkeypatch.setattr(hours, "MOST_OF", most_of)
+    monkeypatch.setattr(two_stages, "MOST_OF", most_of)
     cells = [f"{number:02}" for number in range(100)]
     usual = Costs(dict.fromkeys(cells, 1.0), dict.fromkeys(cells, 0.0), {cell: cell for cell in cells}, {})
     soonest = [Need(f"c{cell}", {cell: 36}) for cell in cells[:10]]
     possible = [*(dict.fromkeys(cells, blocks) for blocks in (2, 1)), {}]
-    blocks, _ = hours._soonest({}, soonest, possible, usual, 468)
+    blocks, _ = two_stages._soonest({}, soonest, possible, usual, 468)
     assert min(blocks.get(cell, 0) for cell in cells) == everything
 
 
 def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
     plan = plan_of(liu2020)
-    blocks = hours.first_stage(liu2020, plan, 4 * 3600)
-    asked = set(needs.cells_of(hours.of_nothing(liu2020, plan).rows))
+    blocks = two_stages.first_stage(liu2020, plan, 4 * 3600)
+    asked = set(deciding.cells_of(two_stages.of_nothing(liu2020, plan).rows))
     # Profiles with two ranks, for example.
     assert asked < set(blocks)
-    assert {blocks[path] for path in set(blocks) - asked} == {hours.FOR_FIGURES} and min(blocks[path] for path in asked) == 5
+    assert {blocks[path] for path in set(blocks) - asked} == {two_stages.FOR_FIGURES} and min(
+        blocks[path] for path in asked
+    ) == 5
 
 
 def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
     plan = plan_of(study)
-    blocks = hours.first_stage(study, plan, 540)
-    assert costs.of(plan).seconds(blocks) <= hours.FIRST_SHARE * 540
-    assert 0 < len(blocks) < len(plan["cells"]) / 4 and min(blocks.values()) >= hours.LEAST
+    blocks = two_stages.first_stage(study, plan, 540)
+    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_SHARE * 540
+    assert 0 < len(blocks) < len(plan["cells"]) / 4 and min(blocks.values()) >= two_stages.LEAST
 
 
 def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, plan_of, tmp_path):
     plan = plan_of(study)
-    assert hours.first_stage(study, plan, 3.6) == {}
+    assert two_stages.first_stage(study, plan, 3.6) == {}
     too_short = r"0.001 h is too short for any ratio or claim .*: 3 blocks of everything take some 0\.\d hours"
     with pytest.raises(PlimsollError, match=too_short):
-        hours._begun(study, plan, 3.6, tmp_path)
+        two_stages._begun(study, plan, 3.6, tmp_path)
 
 
 def test_without_reference_measurements_a_time_begins_with_everything(study, plan_of, monkeypatch):
-    monkeypatch.setattr(hours, "reference", lambda study, plan, own: None)
+    monkeypatch.setattr(two_stages, "reference", lambda study, plan, own: None)
     usual = costs.of(plan_of(study))
     # One or two blocks of everything, besides those of the answer.
-    nearly = usual.seconds(dict.fromkeys(usual.run, max(hours.FEWER_BLOCKS) + 1))
-    blocks = hours.first_stage(study, plan_of(study), 0.99 * nearly / hours.SHORT_SHARE)
-    assert set(blocks.values()) in ({1, hours.LEAST}, {2, hours.LEAST}) and set(blocks) == set(usual.run)
+    nearly = usual.seconds(dict.fromkeys(usual.run, max(two_stages.FEWER_BLOCKS) + 1))
+    blocks = two_stages.first_stage(study, plan_of(study), 0.99 * nearly / two_stages.SHORT_SHARE)
+    assert set(blocks.values()) in ({1, two_stages.LEAST}, {2, two_stages.LEAST}) and set(blocks) == set(usual.run)
 
 
 def test_what_is_clear_needs_nothing_and_the_rest_is_known(judged):
@@ -166,7 +173,7 @@ def test_what_is_clear_needs_nothing_and_the_rest_is_known(judged):
 
 
 def test_what_was_found_elsewhere_saves_blocks(study, plan_of, judged):
-    nothing = hours.of_nothing(study, plan_of(study))
+    nothing = two_stages.of_nothing(study, plan_of(study))
     known, margins = (
         {need.finding: max(need.blocks.values()) for need in found}
         for found in (nothing.soonest(judged), nothing._replace(noise=judged.noise).asked(None).needs)
@@ -174,7 +181,7 @@ def test_what_was_found_elsewhere_saves_blocks(study, plan_of, judged):
     # What is known of differences only adds claims: a claim whose needs are known from noise alone is always included.
     assert set(margins) <= set(known)
     assert sum(known[name] < number for name, number in margins.items()) > len(margins) / 8
-    assert nothing.soonest(None) == [] and min(known.values()) >= hours.LEAST
+    assert nothing.soonest(None) == [] and min(known.values()) >= two_stages.LEAST
 
 
 def test_the_second_stage_follows_from_noise_and_from_no_difference_of_its_own(judged):
@@ -226,7 +233,7 @@ def test_few_comparisons_have_the_noise_of_their_metric_or_of_other_measurements
 
 
 def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of):
-    judged = hours.reference(jha2021, plan_of(jha2021))
+    judged = two_stages.reference(jha2021, plan_of(jha2021))
     # The average over 19 cells beside TCP_STREAM becomes two averages of seven cells, one per placement. The placement
     # on the partner's core is left out.
     parts = judged.parts["jha2021-c94"]
@@ -239,19 +246,19 @@ def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of
 def test_both_stages_fit_in_the_time(study, plan_of, judged):
     """Both stages fit if no run is disturbed. Each bought claim has the blocks that it needs; the last one may have
     only half of them."""
-    first = hours.first_stage(study, plan_of(study), 2 * 3600)
+    first = two_stages.first_stage(study, plan_of(study), 2 * 3600)
     undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
     begun = judged._replace(plan=plan_of(study, Asked(_runs(plan_of(study), first), exact=True)), runs=undisturbed)
-    blocks, _, chosen = hours.second_stage(begun, None, 2.0, 0.0)
+    blocks, _, chosen = two_stages.second_stage(begun, None, 2.0, 0.0)
     seconds = costs.of(begun.plan, undisturbed).seconds
-    assert seconds(first) < seconds(blocks) <= hours.FOR_MEASURING * 2 * 3600
+    assert seconds(first) < seconds(blocks) <= two_stages.FOR_MEASURING * 2 * 3600
     needed = {need.finding: need.blocks for need in begun.asked(None).needs}
     *whole, last = (needed[finding] for finding in chosen)
     assert all(blocks[cell] >= number for need in whole for cell, number in need.items())
     half = IN_PART * max(last.values())
     assert whole and all(blocks[cell] >= min(half, number) for cell, number in last.items())
     # With less time left, fewer blocks are bought.
-    fewer, _, _ = hours.second_stage(begun, None, 1.5, 0.0)
+    fewer, _, _ = two_stages.second_stage(begun, None, 1.5, 0.0)
     assert seconds(fewer) < seconds(blocks)
 
 
@@ -260,7 +267,7 @@ def _runs(plan, blocks):
 
 
 def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp_path):
-    hours._foretell(tmp_path, judged, None, 0.3, 0.5)
+    two_stages._foretell(tmp_path, judged, None, 0.3, 0.5)
     (made,) = forecasts.read(tmp_path)
     numbers = [each["settled"] for each in made["forecasts"]]
     assert [each["hours"] for each in made["forecasts"]] == [0.5, 1, 3, 10, 30]
@@ -269,10 +276,10 @@ def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp
     reached = made["testable"] - made["settled"] - len(made["never"]) - len(made["unknown"])
     assert numbers[-1] == made["settled"] + round(0.8 * reached)
     # Differences that other measurements found influence what is bought, as in the second stage.
-    hours._foretell(tmp_path / "other", judged, judged, 0.3, 0.5)
+    two_stages._foretell(tmp_path / "other", judged, judged, 0.3, 0.5)
     (other,) = forecasts.read(tmp_path / "other")
     assert (other["forecasts"], other["never"]) != (made["forecasts"], made["never"])
-    hours._foretell(tmp_path, judged, None, 1, 1)
+    two_stages._foretell(tmp_path, judged, None, 1, 1)
     first, second = forecasts.rows(forecasts.read(tmp_path))
     assert (first["earlier"], second["earlier"]) == ([], [numbers[1]])
     assert second["foretold"][1] is None and second["foretold"][3] is not None
@@ -378,9 +385,9 @@ def given(study, plan_of, judged, tmp_path, monkeypatch):
         return judged._replace(plan=planned[-1], runs=undisturbed)
 
     judged_at, foretold = [], []
-    monkeypatch.setattr(hours, "_foretell", lambda folder, judged, other, spent, given: foretold.append(given))
+    monkeypatch.setattr(two_stages, "_foretell", lambda folder, judged, other, spent, given: foretold.append(given))
     for name, replacement in (("prepare", prepare), ("_snakemake", run), ("judge", judge)):
-        monkeypatch.setattr(hours, name, replacement)
+        monkeypatch.setattr(two_stages, name, replacement)
     return SimpleNamespace(study=study["id"], planned=planned, judged_at=judged_at, foretold=foretold)
 
 
@@ -389,7 +396,7 @@ def stage(given):
 
 
 def test_an_hour_has_two_stages_and_is_spent_once(given):
-    hours.spend(given.study, 3.0, ["profile=quick"])
+    two_stages.spend(given.study, 3.0, ["profile=quick"])
     first, second = given.planned
     assert len(second["order"]) > len(first["order"]) > 100 and given.judged_at == [1, 2]
     assert stage(given)["stage"] == "done" and stage(given)["given"] == [3.0] == given.foretold[1:]
@@ -397,48 +404,50 @@ def test_an_hour_has_two_stages_and_is_spent_once(given):
     before, after = ({path: cell["repetitions"] for path, cell in made["cells"].items()} for made in (first, second))
     assert all(after[path] >= number for path, number in before.items())
     assert any(after[path] > 1.5 * number > 0 for path, number in before.items())
-    hours.spend(given.study, 3.0, ["profile=quick"])
+    two_stages.spend(given.study, 3.0, ["profile=quick"])
     assert len(given.planned) == 2
-    hours.spend(given.study, 9.0, ["profile=quick"])
+    two_stages.spend(given.study, 9.0, ["profile=quick"])
     assert stage(given)["given"] == [3.0, 6.0] and len(given.planned) == 4 and given.foretold == [3.0, 3.0, 9.0, 9.0]
     assert len(given.planned[-1]["order"]) > len(second["order"])
 
 
 @pytest.mark.parametrize("study", ["jha2018"], indirect=True)
 def test_a_first_stage_after_which_nothing_can_be_bought_is_judged_once(given, monkeypatch):
-    monkeypatch.setattr(hours, "second_stage", lambda judged, other, hours_, before: (hours.blocks_of(judged.plan), [], []))
-    hours.spend(given.study, 1.0, ["profile=quick"])
+    monkeypatch.setattr(
+        two_stages, "second_stage", lambda judged, other, hours_, before: (two_stages.blocks_of(judged.plan), [], [])
+    )
+    two_stages.spend(given.study, 1.0, ["profile=quick"])
     assert len(given.planned) == 1 and given.judged_at == [1]
     assert stage(given)["stage"] == "done" and stage(given)["chosen"] == []
 
 
 @pytest.mark.parametrize("study", ["jha2018"], indirect=True)
 def test_a_killed_stage_goes_on_where_it_was(given, monkeypatch):
-    run = hours._snakemake
+    run = two_stages._snakemake
 
     def killed(folder, settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(hours, "_snakemake", killed)
+    monkeypatch.setattr(two_stages, "_snakemake", killed)
     with pytest.raises(KeyboardInterrupt):
-        hours.spend(given.study, 1.0, ["profile=quick"])
+        two_stages.spend(given.study, 1.0, ["profile=quick"])
     assert stage(given)["stage"] == "first"
-    monkeypatch.setattr(hours, "_snakemake", run)
-    hours.spend(given.study, 1.0, ["profile=quick"])
+    monkeypatch.setattr(two_stages, "_snakemake", run)
+    two_stages.spend(given.study, 1.0, ["profile=quick"])
     done = {"stage": "done", "given": [1.0], "before": 0.0}
     assert stage(given) == done | {"chosen": stage(given)["chosen"], "ratios": stage(given)["ratios"]}
 
 
 @pytest.mark.parametrize("study", ["jha2018"], indirect=True)
 def test_what_ten_minutes_left_out_is_begun_when_there_is_more_time(given):
-    hours.spend(given.study, 0.15, ["profile=quick"])
+    two_stages.spend(given.study, 0.15, ["profile=quick"])
     assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) == 0
-    hours.spend(given.study, 4.0, ["profile=quick"])
+    two_stages.spend(given.study, 4.0, ["profile=quick"])
     assert min(cell["repetitions"] for cell in given.planned[-1]["cells"].values() if not cell["reason"]) >= 2
 
 
 def test_a_stage_makes_what_blocks_are_chosen_from(monkeypatch):
     made = []
     monkeypatch.setattr(rounds, "make", lambda targets, settings: made.append((targets, settings)))
-    hours._snakemake(Path("results/liu2020"), ["profile=quick"])
+    two_stages._snakemake(Path("results/liu2020"), ["profile=quick"])
     assert made == [(["results/liu2020/runs.csv"], ["profile=quick"])]

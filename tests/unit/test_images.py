@@ -13,7 +13,8 @@ import pytest
 from plimsoll import paths, runtimes
 from plimsoll.config import configuration
 from plimsoll.errors import ImageGone, PlimsollError
-from plimsoll.images import anew, bootstrap, builder, client, comparing, contents, debian, restore, settings
+from plimsoll.features.sessions import refresh
+from plimsoll.images import bootstrap, builder, client, comparing, contents, debian, restore, settings
 from plimsoll.runtimes import apptainer, base
 
 from tests.conftest import PROJECT
@@ -171,14 +172,14 @@ def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again
 def test_another_session_makes_files_again_of_an_image_that_has_some(tmp_path, monkeypatch, files, again):
     asked, unpacked = [], []
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path))
-    monkeypatch.setattr(anew.docker, "restart_engine", lambda: None)
+    monkeypatch.setattr(refresh.docker, "restart_engine", lambda: None)
     monkeypatch.setattr(client, "asked", lambda *words, **more: asked.append(words[0]))
-    monkeypatch.setattr(anew.store, "keep", lambda image: None)
-    monkeypatch.setattr(anew.store, "load", lambda image: asked.append("load"))
-    monkeypatch.setattr(anew.forms, "unpack", lambda tag, *more: unpacked.append(tag))
+    monkeypatch.setattr(refresh.store, "keep", lambda image: None)
+    monkeypatch.setattr(refresh.store, "load", lambda image: asked.append("load"))
+    monkeypatch.setattr(refresh.forms, "unpack", lambda tag, *more: unpacked.append(tag))
     described = tmp_path / "x.json"
     described.write_text(json.dumps({"tag": "plimsoll/x:1", "id": "sha256:1", **files}))
-    assert anew.everything([described]) == {"Docker engine": "started again", "image x": again}
+    assert refresh.everything([described]) == {"Docker engine": "started again", "image x": again}
     assert asked == ["image", "load"] and unpacked == ["plimsoll/x:1"] * bool(files)
 
 

@@ -3,8 +3,9 @@
 import re
 
 import pytest
-from plimsoll.claims import book, evaluate, findings, needs, verdicts
+from plimsoll.claims import book, evaluate, findings, verdicts
 from plimsoll.claims.verdicts import CONDITIONAL, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED, Strength
+from plimsoll.features.time_budget import needs
 from plimsoll.pages import wording
 
 ALPHA = 0.05

@@ -4,9 +4,9 @@ import math
 
 import pytest
 from plimsoll.analysis import blocks
-from plimsoll.claims import needs
 from plimsoll.claims.deciding import CELL_COLUMNS
-from plimsoll.claims.needs import Elsewhere, Noise, Part
+from plimsoll.features.time_budget import needs
+from plimsoll.features.time_budget.needs import Elsewhere, Noise, Part
 
 ALPHA, NOISE = 0.05, 0.15
 

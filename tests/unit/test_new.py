@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll.cli import new
 from plimsoll.designs.table import judged
 from plimsoll.errors import PlimsollError
-from plimsoll.starting import code, study
-from plimsoll.trying import begin, copied, recipe, trial
-from plimsoll.trying import study as making
+from plimsoll.features.new import code, new, study
+from plimsoll.features.try_program import begin, copied, recipe, trial
+from plimsoll.features.try_program import study as making
 
 from tests.conftest import PROJECT
 
@@ -137,7 +136,7 @@ def program(root: Path, monkeypatch, command: str = "solver case.txt") -> list[P
     monkeypatch.setattr(making, "defaults_here", lambda: ["docker", "singularity"])
     monkeypatch.setattr(recipe.files, "needed", lambda _: [root / "case.txt"])
     monkeypatch.setattr(begin.timer, "built", lambda: root / "timer")
-    return begin.of_program("solver", command, "Does Docker slow my solver?")
+    return begin.of_program("solver", command, "Does Docker slow my solver?", study.test_of_program)
 
 
 def test_a_study_of_a_program_is_the_one_that_try_writes_with_comments_claims_and_a_test(tmp_path, copy, monkeypatch, capsys):

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
-from plimsoll.images import builder, contents, portable, store
+from plimsoll.features.image_file import portable
+from plimsoll.images import builder, contents, store
 
 NAME, BASE = "hpcc", "bootstrap"
 

@@ -12,8 +12,8 @@ from plimsoll import runtimes
 from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
 from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
-from plimsoll.trying import __main__ as trying
-from plimsoll.trying import asked, copied, files, recipe, stages, study, telling, trial
+from plimsoll.features.try_program import __main__ as trying
+from plimsoll.features.try_program import asked, copied, files, recipe, stages, study, telling, trial
 from plimsoll.workloads.base import InvalidOutput
 
 WALL = {"label": "wall time", "unit": "s", "better": "lower", "source": "program"}

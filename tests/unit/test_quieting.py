@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from plimsoll import cli
-from plimsoll.doctor import quieting
 from plimsoll.errors import PlimsollError
+from plimsoll.features.doctor import quieting
 from plimsoll.host import machine_lock, quieted, system
 from plimsoll.measuring import lock
 
@@ -26,7 +26,7 @@ NAME = pwd.getpwuid(NOBODY).pw_name
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
-from plimsoll.doctor import quieting
+from plimsoll.features.doctor import quieting
 from plimsoll.host import machine_lock, quieted
 from plimsoll.measuring import lock
 root = Path(sys.argv[1])

@@ -11,7 +11,8 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 from plimsoll.errors import PlimsollError
-from plimsoll.images import contents, jars, saved, sbom
+from plimsoll.features.bills import image_layers, sbom
+from plimsoll.images import contents, jars
 
 from tests.conftest import PROJECT
 
@@ -81,7 +82,7 @@ class Made:
         return {"tag": tag, "id": f"sha256:{digest}"}
 
     def bill(self, *images: dict) -> dict:
-        with saved.opened(self.path, list(images)) as (whole, *stages):
+        with image_layers.opened(self.path, list(images)) as (whole, *stages):
             text = sbom.bill(whole, stages)
         assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
         return json.loads(text)

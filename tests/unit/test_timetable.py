@@ -10,8 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import designs, hours, minutes, paths
+from plimsoll import designs, paths
 from plimsoll.config import studies
+from plimsoll.features.time_budget import several_studies, two_stages
 from plimsoll.planning import timetable
 
 from tests.conftest import PROJECT
@@ -133,7 +134,7 @@ class Spending:
 
     def __init__(self, monkeypatch):
         self.asked = []
-        monkeypatch.setattr(hours, "spend", lambda *given: self.asked.append(given))
+        monkeypatch.setattr(two_stages, "spend", lambda *given: self.asked.append(given))
 
 
 def test_minutes_in_all_leave_the_rest_for_measuring(monkeypatch, capsys):
@@ -149,7 +150,7 @@ def test_minutes_in_all_leave_the_rest_for_measuring(monkeypatch, capsys):
 
 def test_several_studies_share_the_minutes(monkeypatch):
     spending = Spending(monkeypatch)
-    minutes.spend(["liu2020", "jha2018"], 60, [])
+    several_studies.spend(["liu2020", "jha2018"], 60, [])
     first, second = spending.asked
     assert first[1] == pytest.approx(second[1], rel=0.1) or first[3].moment < second[3].moment
     assert second[3].moment - first[3].moment == pytest.approx(first[3].moment - time.time() - 224, rel=0.1)
@@ -158,9 +159,9 @@ def test_several_studies_share_the_minutes(monkeypatch):
 def test_minutes_that_are_spent_are_not_spent_again(machine, monkeypatch, capsys):
     spending = Spending(monkeypatch)
     spent(machine, given=[0.1], minutes=12)
-    minutes.spend(["liu2020"], 12, [])
+    several_studies.spend(["liu2020"], 12, [])
     assert spending.asked == [] and "the 12 minutes are spent" in capsys.readouterr().out
-    minutes.spend(["liu2020"], 30, [])
+    several_studies.spend(["liu2020"], 30, [])
     assert spending.asked[0][1] > 0.1
 
 
@@ -180,15 +181,17 @@ def test_minutes_that_cannot_be_kept_are_refused(words, said, monkeypatch, capsy
 
 def test_the_second_stage_ends_when_it_should(monkeypatch):
     used = SimpleNamespace(seconds=lambda blocks: 300.0)
-    monkeypatch.setattr(hours.costs, "of", lambda plan, runs: used)
+    monkeypatch.setattr(two_stages.costs, "of", lambda plan, runs: used)
     judged = SimpleNamespace(plan={"cells": {}}, runs=None)
-    given = hours._given_until(time.time() + 130, judged, 100.0)
-    assert given * 3600 * hours.FOR_MEASURING == pytest.approx(200 + 130 - timetable.STAGE, abs=1)
+    given = two_stages._given_until(time.time() + 130, judged, 100.0)
+    assert given * 3600 * two_stages.FOR_MEASURING == pytest.approx(200 + 130 - timetable.STAGE, abs=1)
     # Nothing is left.
-    assert hours._given_until(time.time() - 5, judged, 100.0) * 3600 * hours.FOR_MEASURING == pytest.approx(200, abs=1)
+    assert two_stages._given_until(time.time() - 5, judged, 100.0) * 3600 * two_stages.FOR_MEASURING == pytest.approx(
+        200, abs=1
+    )
 
 
 def test_hours_and_their_seconds_belong_to_each_other():
-    assert timetable.MEASURED == hours.FOR_MEASURING
+    assert timetable.MEASURED == two_stages.FOR_MEASURING
     assert timetable.hours_of(timetable.seconds_of(0.4)) == pytest.approx(0.4)
     assert paths.PROJECT / ".cache" == PROJECT / ".cache"

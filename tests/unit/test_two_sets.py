@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.analysis import paper_tests, two_sets
-from plimsoll.analysis.two_sets import ALIKE, BETTER, UNDECIDED, WORSE, Terms
+from plimsoll.analysis import paper_tests
+from plimsoll.features.compare import two_sets
+from plimsoll.features.compare.two_sets import ALIKE, BETTER, UNDECIDED, WORSE, Terms
 from scipy import stats
 
 OF_THESE_SESSIONS = Terms(session_blocks=np.inf)

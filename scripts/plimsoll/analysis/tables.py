@@ -30,7 +30,7 @@ class Asked:
     folder: Path
     image: Path | None = None
     host: Path | None = None
-    runtimes: Path | None = None
+    environments: Path | None = None
     runs: Path | None = None
 
     @property

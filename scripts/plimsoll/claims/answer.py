@@ -6,20 +6,18 @@ judges them.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from plimsoll.analysis import paper_tests
-from plimsoll.claims import compare, evaluate, needs, quantities, verdicts
+from plimsoll.claims import compare, deciding, evaluate, quantities, verdicts
 from plimsoll.claims.evaluate import Asked
 from plimsoll.claims.measured import Measured
-from plimsoll.claims.needs import Part
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config import answers
-from plimsoll.planning.allocation import Need
 from plimsoll.planning.availability import TOO_SHORT
 
 # What a row is compared with: the answer's baseline, or the first level of the factor of `steps`. Where the row has
@@ -54,12 +52,11 @@ def table(measured: Measured, alpha: float) -> pd.DataFrame:
     return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
 
 
-def parts(measured: Measured, alpha: float) -> dict[str, Part]:
-    """Return the ratios that can be measured here, by name, each as the only part of a claim that there is no loss.
+def compared(measured: Measured, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
+    """Return the ratios that can be measured here, by name: (comparisons, all of them together as a row or None).
 
     They are in the order in which they are wanted: answer by answer, and within each metric by metric, as the study's
-    file names them. `p` of a part's result is the smaller of two p-values: for a difference beyond MARGIN, and for no
-    loss of more than MARGIN.
+    file names them.
     """
     arranged, made = evaluate.asking(measured.plan, measured.study), {}
     for one in answers.of(measured.study):
@@ -73,40 +70,8 @@ def parts(measured: Measured, alpha: float) -> dict[str, Part]:
         for name, claim in claims:
             _, contrasts = _asked(claim, measured, arranged)
             if contrasts and not any(map(measured.reason, contrasts)):
-                rows, whole = _compared(claim, measured, contrasts, alpha)
-                made[name] = _part(name, rows, whole)
+                made[name] = _compared(claim, measured, contrasts, alpha)
     return made
-
-
-def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
-    """Return a ratio as the only part of an inconclusive claim that has no arrangements."""
-    result = {"id": name, "quantity": None, "asked": {}, "verdict": verdicts.INCONCLUSIVE, "whole": whole, "p": 1.0}
-    result["holds"] = verdicts.AVERAGE if len(rows) > 1 else verdicts.EACH
-    if whole and "shown" in whole:
-        result["p"] = min(_shown(whole))
-    of_table = [{**dict.fromkeys(compare.COLUMNS, math.nan), **row} for row in rows]
-    return Part((name, 1, ""), result, of_table)
-
-
-def wanted(
-    ratios: Mapping[str, Part], noise: needs.Noise, alpha: float, least: int, elsewhere: needs.Elsewhere | None = None
-) -> list[Need]:
-    """Return the blocks that decide for each of the ratios (`parts`) whether it is a loss of MARGIN, in the order of
-    the ratios.
-
-    p is adjusted for the number of ratios. Each ratio gets at least `least` blocks. It gets exactly these if it is
-    clear already, or if the number that it needs is not known.
-    """
-    number = max(1, len(ratios))
-    clear = [name for name, part in ratios.items() if number * part.result["p"] < needs.CLEAR]
-    asked = needs.of({name: [part] for name, part in ratios.items()}, clear, noise, alpha / number, elsewhere)
-    known = {need.finding: need for need in asked.needs}
-    return [known.get(name, need).at_least(least) for name, need in zip(ratios, first(ratios.values(), least), strict=True)]
-
-
-def first(ratios: Iterable[Part], least: int) -> list[Need]:
-    """Return what ratios need for a first answer: `least` blocks of each of their cells."""
-    return [Need(part.name[0], dict.fromkeys(needs.cells_of_rows(part.rows), least)) for part in ratios]
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -221,10 +186,10 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
     if len(rows) == 1:
         begun |= {"cell_a": rows[0]["cell_a"], "cell_b": rows[0]["cell_b"]}
     if whole is None or not math.isfinite(whole.get("low", math.nan)):
-        if measured.short_of_time(needs.cells_of_rows(rows)):
+        if measured.short_of_time(deciding.cells_of_rows(rows)):
             return {**begun, "reason": TOO_SHORT}
         return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
-    beyond, no_loss = _shown(whole)
+    beyond, no_loss = shown(whole)
     return {
         **begun,
         **{"n": whole["n"], "ratio": 1 + whole["effect"], "low": 1 + whole["low"], "high": 1 + whole["high"]},
@@ -243,7 +208,7 @@ def _compared(claim: dict, measured: Measured, contrasts: list, alpha: float) ->
     return rows, rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)
 
 
-def _shown(whole: dict) -> tuple[float, float]:
+def shown(whole: dict) -> tuple[float, float]:
     """Return p for a difference of more than MARGIN in either direction, and p for no loss of more than MARGIN."""
     bounds = quantities.find(None).bounds(MARGIN)
     beyond = verdicts.strength("no_difference", whole["shown"], bounds, False).opposes

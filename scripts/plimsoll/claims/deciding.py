@@ -1,7 +1,11 @@
 """What would decide an inconclusive claim by `plimsoll precise`: repetitions, runs and seconds, or why it cannot be decided."""
 
 import math
+from collections.abc import Iterable, Mapping
 
+import pandas as pd
+
+from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import verdicts
 from plimsoll.claims.measured import Measured
@@ -10,11 +14,15 @@ from plimsoll.planning.availability import TOO_SHORT
 
 NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
 TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
-NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is another kind of comparison"
+NOT_WIDENED = (
+    f"{spelling.command('precise')} repeats comparisons of means within blocks, and this is another kind of comparison"
+)
 # Smallest width to ask for: a narrower interval takes an impractical number of repetitions.
 NARROWEST = 0.01
 # Columns of a comparison that name cells: its sides, and what their losses are relative to.
 CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
+# Value in such a column if the other side is a number of the paper.
+PAPER = "the paper"
 
 
 def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
@@ -65,11 +73,12 @@ def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
         return NO_ESTIMATE
     if not any(row["test"] in precision.WITHIN_BLOCKS for row in rows):
         return NOT_WIDENED
+    upto = f"and {spelling.command('precise')} goes up to {precision.MAXIMUM}"
     if needed > precision.MAXIMUM:
         number = f"more than {blocks.MOST:,}" if needed > blocks.MOST else f"about {int(needed):,}"
-        return f"it would take {number} repetitions, and make precise goes up to {precision.MAXIMUM}"
+        return f"it would take {number} repetitions, {upto}"
     if result["n_most"] >= precision.MAXIMUM:
-        return f"{int(result['n_most'])} repetitions did not decide it, and make precise goes up to {precision.MAXIMUM}"
+        return f"{int(result['n_most'])} repetitions did not decide it, {upto}"
     return ""
 
 
@@ -93,3 +102,18 @@ def _width(rows: list[dict], wanted: int) -> float:
     ]
     narrowest = min(widths, default=precision.WIDTH)
     return max(NARROWEST, min(precision.WIDTH, math.floor(100 * narrowest) / 100))
+
+
+def cells_of(rows: pd.DataFrame) -> list[str]:
+    """Return the paths of all cells in a table of comparisons, in order."""
+    return cells_of_rows(rows[list(CELL_COLUMNS)].to_dict("records"))
+
+
+def cells_of_rows(rows: Iterable[Mapping]) -> list[str]:
+    """Return the paths of all cells that comparisons are about, in order."""
+    return sorted(set().union(*map(cells_of_row, rows)))
+
+
+def cells_of_row(row: Mapping) -> set[str]:
+    """Return the paths of the cells that a comparison is about."""
+    return {row[column] for column in CELL_COLUMNS if isinstance(row.get(column), str)} - {PAPER}

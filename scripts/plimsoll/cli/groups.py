@@ -2,7 +2,6 @@
 
 import builtins
 import importlib
-import importlib.util
 import inspect
 import keyword
 from collections.abc import Callable
@@ -10,16 +9,16 @@ from collections.abc import Callable
 import typer
 from typer.core import TyperGroup
 
-from plimsoll import spelling
+from plimsoll import features, spelling
 from plimsoll.errors import PlimsollError
 
-# Names of the commands, under the headings of the help. A command is a module of this folder.
+# Names of the commands, under the headings of the help. A command is a module of this folder, or of a feature's.
 COMMANDS = {
-    "Measure": ("reproduce", "try", "plan", "session", "precise", "doctor"),
-    "Read the results": ("list", "show", "compare", "check", "judge", "hosts", "notebooks"),
-    "Hand results on": ("archive", "remake", "image"),
-    "Begin": ("new",),
-    "This machine": ("setup", "add", "drop", "new-system", "vulnerabilities", "clean-up", "version"),
+    features.MEASURE: ("reproduce", "plan", "precise"),
+    features.READ: ("list", "show", "notebooks"),
+    features.HAND_ON: (),
+    features.BEGIN: (),
+    features.MACHINE: ("setup", "add", "drop", "new-system", "clean-up", "version"),
 }
 EXAMPLES = "Examples:"
 # Columns of a help, in a terminal that has them.
@@ -28,7 +27,12 @@ WIDTH = 100
 
 def names() -> list[str]:
     """Return the names of the commands that are there, in the order of the help."""
-    return [name for each in COMMANDS.values() for name in each if importlib.util.find_spec(_module(name))]
+    return [name for heading in COMMANDS for name in _below(heading)]
+
+
+def _below(heading: str) -> tuple[str, ...]:
+    """Return the commands under a heading: those that are always there, and those of features."""
+    return (*COMMANDS[heading], *features.below(heading))
 
 
 def function(name: str) -> Callable[..., int | None]:
@@ -37,7 +41,7 @@ def function(name: str) -> Callable[..., int | None]:
 
 
 def _module(name: str) -> str:
-    return f"plimsoll.cli.{name.replace('-', '_')}"
+    return features.modules().get(name) or f"plimsoll.cli.{name.replace('-', '_')}"
 
 
 def _identifier(name: str) -> str:
@@ -78,10 +82,7 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: typer.Context, formatter) -> None:
         """Write the commands under their headings, each with the first line of its help."""
-        there = names()
-        for heading, known in COMMANDS.items():
-            rows = [(name, self.get_command(ctx, name).get_short_help_str(200)) for name in known if name in there]
-            if not rows:
-                continue
-            with formatter.section(heading):
-                formatter.write_dl(rows)
+        for heading in COMMANDS:
+            if rows := [(name, self.get_command(ctx, name).get_short_help_str(200)) for name in _below(heading)]:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import tasks
+from plimsoll import features, tasks
 from plimsoll.cli import names, options, place, steps
 from plimsoll.errors import PlimsollError
 
@@ -44,13 +44,15 @@ def time_of(hours: str | None, minutes: str | None, what: Asked) -> tasks.Time |
     """
     from plimsoll.planning import amounts
 
+    if hours or minutes:
+        features.needed("measure_for")
     if hours and minutes:
         raise PlimsollError("--hours is the time of measuring, and --minutes that of everything: give one of them.")
     if minutes:
         return tasks.Time(minutes=amounts.minutes(minutes))
     if hours:
         return tasks.Time(amounts.hours(hours))
-    return tasks.Time() if what.profile == TIMED else None
+    return tasks.Time() if what.profile == TIMED and features.offered("measure_for") else None
 
 
 def figures(what: Asked, typed: Iterable[str] | None) -> list[str]:
@@ -81,14 +83,13 @@ def measure(
 
     `first` is called before anything is measured: it begins again. With targets, nothing else is measured.
     """
-    from plimsoll import minutes
     from plimsoll.terminal import interruption
 
     with interruption.explained():
         steps.begin()
         image, *_ = place.enter(directory, image)
         if time and time.minutes:
-            minutes.check(what.studies, time.minutes, is_new=first is not None)
+            features.needed("check_minutes")(what.studies, time.minutes, is_new=first is not None)
         if verbose:
             os.environ["PLIMSOLL_VERBOSE"] = "1"
         if set_up:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from plimsoll import tasks
+from plimsoll import features
 from plimsoll.cli import measuring, options, place
 from plimsoll.tasks import Time
 
@@ -38,12 +38,12 @@ def plan(
 
 def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: bool = False) -> None:
     """Print what would be measured for these targets, or of the whole studies without any."""
-    from plimsoll import designs, minutes
+    from plimsoll import designs
     from plimsoll.terminal import machine, requested, screen
 
     found = machine.collect(designs.known(), settings)
     if time and time.minutes:
-        minutes.check(list(found.studies), time.minutes)
+        features.needed("check_minutes")(list(found.studies), time.minutes)
     if json:
         return screen.tell(lambda width: jsons.dumps([_of(found, name, time) for name in found.studies], indent=1))
     told = requested.summary(targets, list(found.studies), found.studies, found.plans)
@@ -63,7 +63,7 @@ def _length(found, study: str, time: Time | None) -> str:
 
 def _hours(found, study: str, time: Time | None) -> float | None:
     """Return the hours that a study is measured for; None if its runs say how long it takes."""
-    return tasks.hours_for(found.studies[study], time, list(found.studies)) if time else None
+    return features.needed("hours_for")(found.studies[study], time, list(found.studies)) if time else None
 
 
 def _of(found, study: str, time: Time | None) -> dict:

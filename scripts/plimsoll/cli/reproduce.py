@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from plimsoll import features
 from plimsoll.cli import measuring, names, options, place
 from plimsoll.cli.plan import tell
-from plimsoll.cli.remake import from_archive
 from plimsoll.errors import PlimsollError
 
 
@@ -54,12 +54,15 @@ def reproduce(
     """
     if archive:
         measuring.refuse_with_archive(studies, hours, minutes, figure, profile, directory, image, runtimes, config, dry_run)
-        return from_archive(archive, claims or [])
+        if remake := features.offered("remake"):
+            return remake(archive, claims or [])
+        raise PlimsollError("--from needs the feature `archive`, which is not there. Nothing was made.")
     if claims:
         raise PlimsollError("--claims goes with --from: name the archive whose measurements are judged by these claims.")
-    if studies and (files := [Path(each) for each in studies if each.endswith(".yaml")]):
+    measure_own = features.offered("measure_own")
+    if measure_own and studies and any(each.endswith(".yaml") for each in studies):
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
-        return own(files, studies, any(others), dry_run)
+        return measure_own(studies, any(others), dry_run)
     asked = measuring.asked(studies, profile, config, runtimes)
     time = measuring.time_of(hours, minutes, asked)
     targets = measuring.figures(asked, figure)
@@ -69,18 +72,3 @@ def reproduce(
         place.enter(directory)
         return tell(asked.settings, time, targets)
     return measuring.measure(asked, time, targets, directory, image, set_up, verbose=verbose)
-
-
-def own(files: list[Path], studies: list[str], has_options: bool, dry_run: bool) -> int | None:
-    """Measure the study of a program that a file has, and return the exit status. Options are of papers' studies."""
-    from plimsoll.terminal import interruption
-    from plimsoll.trying import start
-
-    if len(studies) > 1 or has_options:
-        raise PlimsollError(f"{files[0]} is measured alone, as it says: it takes --dry-run and no other option.")
-    with interruption.explained():
-        place = start.of_file(files[0])
-        if dry_run:
-            return None
-        start.image(place)
-        return start.measure(place, [])

@@ -64,7 +64,7 @@ def identity(name: str, base: str) -> str:
 def build(name: str, base: str) -> Image:
     """Build containers/<name>/ if that was not done before, and return the image's description.
 
-    An image that was taken from a file (plimsoll.images.portable) is not built, and needs no engine. Raise
+    An image that was taken from a file (plimsoll.features.image_file.portable) is not built, and needs no engine. Raise
     PlimsollError if a step fails.
 
     The description has these keys:

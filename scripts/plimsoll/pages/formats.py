@@ -12,8 +12,11 @@ from plimsoll import paths
 from plimsoll.claims import findings
 from plimsoll.pages import cards, glossary
 
-# Folders of the templates that all pages share, and of those that each design adds.
-TEMPLATES = (Path(__file__).with_name("templates"), paths.PROJECT / "scripts/plimsoll/designs")
+# Folders of the templates that all pages share, and of those that designs and features add.
+TEMPLATES = (
+    Path(__file__).with_name("templates"),
+    *(paths.PROJECT / "scripts/plimsoll" / name for name in ("designs", "features")),
+)
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 DIVIDED = "\N{DIVISION SIGN}"

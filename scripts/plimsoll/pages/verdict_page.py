@@ -16,7 +16,7 @@ from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
 from plimsoll.errors import Damaged
 from plimsoll.measuring import record
-from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, sessions, wording
+from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, printed_claims, sessions, wording
 from plimsoll.planning import forecasts, precision
 from plimsoll.planning.forecasts import Given
 
@@ -198,6 +198,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
         **claim_filter.of_claim(result, rows, study),
         "tables": findings.tables_of(result, study),
         "figures": findings.figures_of(result, study),
+        "printed": printed_claims.row(result, rows, _out(result, study)),
         "rows": [comparison_rows.row(result, one, study, study.design.report.cell_label) for one in rows[:SHOWN]],
         "compared": len(rows),
         "kind_said": wording.kind(result),

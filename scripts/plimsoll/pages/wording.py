@@ -16,6 +16,7 @@ from plimsoll.pages.formats import (
     COARSEST,
     FACTOR,
     MINUS,
+    WIDEST,
     capital,
     duration,
     factor,
@@ -131,7 +132,7 @@ def _of_quantity(claim: dict, rows: list[dict]) -> str:
     if not by_metric:
         return ""
     show = shower(claim)
-    ranges = {label: _range(min(values), max(values), show) for label, values in by_metric.items()}
+    ranges = {label: value_range(min(values), max(values), show) for label, values in by_metric.items()}
     if len(ranges) == 1:
         return f"{kind(claim)}: {next(iter(ranges.values()))}"
     return f"{kind(claim)}: " + "; ".join(f"{label} {text}" for label, text in ranges.items())
@@ -143,7 +144,18 @@ def one_scale(show: Callable[[float], str], compared: dict) -> Callable[[float],
     return factor if show is percent and large else show
 
 
-def _range(least: float, most: float, show: Callable[[float], str]) -> str:
+def estimate(compared: dict, show: Callable[[float], str]) -> str:
+    """Return an effect with its interval as text. `show` prints the claim's effects.
+
+    If the ends of the interval of a ratio are more than a factor of WIDEST apart, only the end that says something is given.
+    """
+    low, high = compared["low"], compared["high"]
+    if show is percent and not missing(low) and not missing(high) and 1 + high > WIDEST * (1 + low):
+        return f"at least {percent(low)}" if low > 0 else f"at most {percent(high)}" if high < 0 else "too few runs to tell"
+    return interval(compared["effect"], low, high, one_scale(show, compared))
+
+
+def value_range(least: float, most: float, show: Callable[[float], str]) -> str:
     """Return a range as text, with one scale for both ends. A factor beside a percentage cannot be compared at a glance."""
     if show is percent and most > FACTOR:
         show = factor
@@ -170,8 +182,7 @@ def on_the_whole(claim: dict) -> str:
     whole = claim.get("whole")
     if not whole or whole["cells"] < 2:
         return ""
-    show = one_scale(shower(claim), whole)
-    effect = interval(whole["effect"], whole["low"], whole["high"], show)
+    effect = estimate(whole, shower(claim))
     # An average of unpaired comparisons has a test of its own, and no blocks.
     over = f"of at least {whole['n']} runs of each side" if whole.get("test") else f"over {whole['n']} blocks"
     return f"On the whole: {effect}, the average of {whole['cells']} comparisons {over}{_votes(whole)}."
@@ -240,9 +251,9 @@ def _arrangement(claim: dict, words: str, one: dict) -> str:
     """Return an arrangement with its average, with the range of its effects, or with the reason why it is left out."""
     show = shower(claim)
     if whole := one.get("whole"):
-        return f"{words} ({interval(whole['effect'], whole['low'], whole['high'], one_scale(show, whole))})"
+        return f"{words} ({estimate(whole, show)})"
     if not missing(one.get("effect_least")):
-        return f"{words} ({_range(one['effect_least'], one['effect_most'], show)})"
+        return f"{words} ({value_range(one['effect_least'], one['effect_most'], show)})"
     return f"{words} ({one['reason']})" if one.get("reason") else words
 
 
@@ -310,7 +321,7 @@ def _between(claim: dict, sizes: list[float]) -> str:
     """Return the smallest and the largest of sizes that have no sign, as text."""
     if quantities.find(claim.get("quantity")).printed:
         return f"a factor of {1 + max(sizes):.3g} in odds"
-    return _range(min(sizes), max(sizes), shower(claim)).replace("+", "")
+    return value_range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
 def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from plimsoll import spelling
 from plimsoll.interchange import Cell, Plan
 
 
@@ -98,5 +99,5 @@ def in_time(plan: Plan, number: int, seconds: float, keys: str) -> str:
     each = SMALLEST * seconds / 60
     return (
         f" ({SMALLEST} blocks take {each:.0f} minutes a cell, and {number * each / 60:.0f} hours of all {number}: {keys} in "
-        f"a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+        f"a profile, and {spelling.command('reproduce', plan['study'], profile='<its name>')})"
     )

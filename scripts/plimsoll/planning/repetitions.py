@@ -14,7 +14,7 @@ MOST = 100_000
 
 
 class Stages(TypedDict):
-    """How far the stages of a time budget are (plimsoll.hours)."""
+    """How far the stages of a time budget are (plimsoll.features.time_budget)."""
 
     stage: str
     given: list[float]  # hours of each budget, in the order in which they were given
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     """Requested repetitions by cell.
 
     They are the least that each cell gets. With `exact` they are all that it gets, and a cell that is not named has
-    none. `hours` is what the stages of a time budget save with them (plimsoll.hours); None if no time was given.
+    none. `hours` is what the stages of a time budget save with them (plimsoll.features.time_budget); None if no time was given.
     """
 
     cells: dict[str, int]

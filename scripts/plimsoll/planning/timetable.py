@@ -27,7 +27,7 @@ LONGEST_PAGES = 4
 # Time of a stage of measuring outside its runs: Snakemake's start, observations, the choice of blocks (s).
 STAGE = 25.0
 STAGES = 2
-# Share of the hours in which a study is measured (plimsoll.hours).
+# Share of the hours in which a study is measured (plimsoll.features.time_budget.two_stages).
 MEASURED = 0.92
 PARTS = {"setup": "set-up", "images": "images", "measuring": "measuring", "pages": "pages"}
 # What this command foretold, and the times that this machine took, for later forecasts.
@@ -154,6 +154,14 @@ def passed() -> float:
     """Return the seconds since the start of this command; 0.0 if it is not known."""
     begun = re.fullmatch(r"(?:\d+-)?(\d{18,20})", os.environ.get(START, ""))
     return max(0.0, time.time() - int(begun[1]) / 1e9) if begun else 0.0
+
+
+def measured_by() -> float | None:
+    """Return when measuring should be done (s since 1970), as this command foretold it; None if it foretold nothing."""
+    known = noted()
+    if not known or known["start"] != os.environ.get(START):
+        return None
+    return time.time() - passed() + sum(known["foretold"].values()) - known["foretold"].get("pages", 0.0)
 
 
 def note_image(name: str, seconds: float) -> None:

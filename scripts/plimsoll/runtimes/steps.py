@@ -99,7 +99,10 @@ class Files(Runtime):
 
 
 class FilesInGroup(Files):
-    """The image's files in no container, in a cgroup of their own that limits nothing."""
+    """The image's files in no container, in a cgroup of their own that limits nothing.
+
+    A killed run's cgroup is below LABEL, and bare metal's sweep removes it.
+    """
 
     name = "files-cgroup"
     label = "Image's files, in a cgroup"
@@ -119,10 +122,6 @@ class FilesInGroup(Files):
         """Remove the nodes' cgroups."""
         for node in nodes:
             cgroup.remove(self._group(node.spec))
-
-    def sweep(self) -> None:
-        """Remove the cgroups of killed runs."""
-        cgroup.remove(LABEL)
 
     def _group(self, spec) -> str:
         return f"{LABEL}/{spec.run}"

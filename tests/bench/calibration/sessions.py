@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
-from plimsoll.analysis import paper_tests, two_sets
-from plimsoll.analysis.two_sets import Between, Side
+from plimsoll.analysis import paper_tests
+from plimsoll.features.compare import two_sets
+from plimsoll.features.compare.two_sets import Between, Side
 from scipy import special
 
 from tests.bench.calibration import read, wilson, write

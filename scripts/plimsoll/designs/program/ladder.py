@@ -22,7 +22,7 @@ class Remedy(NamedTuple):
 def _of_engine(name: str) -> tuple[Step, ...]:
     return (
         Step("files-cgroup", "a cgroup of its own"),
-        Step(f"{name}-open", "the container's root file system"),
+        Step(f"{name}-open", "the container's root file system and its cgroup's limits"),
         Step(f"{name}-processes", "namespaces of processes and shared memory, with a /dev/shm of 64 MB"),
         Step(f"{name}-unfiltered", "fewer capabilities"),
         Step(f"{name}-filtered", "the seccomp filter"),

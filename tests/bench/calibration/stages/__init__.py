@@ -1,7 +1,7 @@
 """Error rates of two stages, the second of which follows from the noise of the first: simulated, and on real runs.
 
-`make reproduce HOURS=...` uses the same functions (plimsoll.claims.needs), so it keeps each nominal rate that is kept
-here.
+`make reproduce HOURS=...` uses the same functions (plimsoll.features.time_budget.needs). So it keeps each nominal rate
+that is kept here.
 """
 
 from tests.bench.calibration.stages import pooled, real, rules

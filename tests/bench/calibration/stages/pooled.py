@@ -1,4 +1,4 @@
-"""Error rates of two stages: blocks of the second follow from the spread of the first (plimsoll.claims.needs).
+"""Error rates of two stages: blocks of the second follow from the spread of the first (plimsoll.features.time_budget.needs).
 
 True spreads differ within a group of comparisons, as those of a metric between two runtimes do. After a first stage the
 number of blocks follows from the pooled spread and the margin, within what the time pays for. A comparison that is
@@ -10,7 +10,7 @@ also given for a number of blocks from each comparison's own spread.
 import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
-from plimsoll.claims import needs
+from plimsoll.features.time_budget import needs
 from scipy import stats
 
 from tests.bench.calibration import wilson, write

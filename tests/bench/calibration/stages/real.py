@@ -16,10 +16,11 @@ import pandas as pd
 import yaml
 from plimsoll import designs
 from plimsoll.analysis import blocks, collect
-from plimsoll.claims import book, evaluate, needs
+from plimsoll.claims import book, evaluate
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.value import WITHIN_BLOCKS
 from plimsoll.config import studies
+from plimsoll.features.time_budget import needs
 from plimsoll.planning import planner
 
 from tests.bench.calibration import halves, simulation, write

@@ -1,4 +1,4 @@
-"""One study in two stages, as plimsoll.hours has it: what claims need after the first, and the verdicts after both."""
+"""One study in two stages (plimsoll.features.time_budget): what claims need after the first, and the verdicts after both."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims import compare, needs, verdicts
+from plimsoll.claims import compare, deciding, verdicts
+from plimsoll.features.time_budget import needs
 
 from tests.bench.calibration import study
 from tests.bench.calibration.simulation.worlds import Quick, World
@@ -96,4 +97,4 @@ def _table(found: list[tuple[dict, list[dict]]]) -> pd.DataFrame:
 
 def _peeked(found: list[tuple[dict, list[dict]]], most: int) -> list[dict[str, int]]:
     still_open = [(result, rows) for result, rows in found if result["verdict"] == verdicts.INCONCLUSIVE]
-    return [dict.fromkeys(needs.cells_of(_table([one])), most) for one in still_open]
+    return [dict.fromkeys(deciding.cells_of(_table([one])), most) for one in still_open]

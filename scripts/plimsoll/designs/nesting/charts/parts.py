@@ -36,6 +36,7 @@ class Parts(Chart):
         axis.set_xticks(range(len(cells)), [_name(cell) for cell in cells])
         axis.tick_params(axis="x", length=0)
         axis.set_ylabel("mean of a parent's time (s)")
+        axis.set_xlabel("parents x children in each")
         style.legend_below(figure, style.patches(handles))
         return figure
 

@@ -78,7 +78,8 @@ class Overheads(Chart):
             1 + own[name].astype(float).to_numpy()[known] for name in ("spread_change", "spread_low", "spread_high")
         )
         axis.vlines(places[known], low, high, color=look.colour, linewidth=1.0, zorder=3)
-        axis.plot(places[known], middle, "o", color=look.colour, markersize=4, zorder=4)
+        inside = "white" if look.hatch == levels.VOLUME_HATCH else look.colour
+        axis.plot(places[known], middle, "o", color=look.colour, markersize=4, markerfacecolor=inside, zorder=4)
 
     @staticmethod
     def _of_paper(above: Axes, below: Axes, data: FigureData, keys: list[tuple[str, str]]) -> None:
@@ -99,10 +100,11 @@ class Overheads(Chart):
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
             "Above: how much the mean differs from bare metal's, with its sign; where some differ by more than half, on an "
-            f"axis that is logarithmic beyond {LINEAR} %. Below: how many times as much iterations vary "
-            "as on bare metal, by the standard deviations of their logarithms within blocks, on a logarithmic axis. Whiskers "
-            "and lines: 95 % intervals, of differences within blocks; what has fewer than three blocks has none. Diamonds: the "
-            "paper's, whose variation is that of plain standard deviations; those of virtual machines stand beside emulated "
+            f"axis that is logarithmic beyond {LINEAR} %. Below: how many times as much iterations vary as on bare metal, by "
+            "the standard deviations of their logarithms within blocks, on a logarithmic axis. Open dots: on a volume. "
+            "Whiskers and lines: 95 % intervals, of differences within blocks; what has fewer than three blocks has none. "
+            "Diamonds: the paper's, whose variation is that of plain standard deviations; those of virtual machines stand "
+            "beside emulated "
             f"ones where these are measured in their place. {levels.of_how_many(data, summary)}"
         )
 

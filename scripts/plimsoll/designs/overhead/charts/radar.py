@@ -36,7 +36,9 @@ class Radar(Overheads):
         if data.options["paper"]:
             handles.append(Line2D([], [], color="#777777", linewidth=0.7, linestyle="--", label="the paper"))
         axis.set_xticks(angles, levels.names(data), fontsize=style.SMALLEST)
-        axis.set_rlabel_position(15)
+        # Numbers stand between two axes, and inside of the rim.
+        axis.set_rlabel_position(180 / len(metrics))
+        axis.set_yticks([0.25, 0.5, 0.75])
         axis.set_rmax(1.02)
         axis.set_title("outwards is better", loc="left", fontsize=style.SMALLEST, color="#555555")
         axis.tick_params(axis="y", labelsize=style.SMALLEST)

@@ -1,1 +1,0 @@
-"""Own results beside the reference measurements, for who evaluates an artifact: which claims both decide, and how."""

@@ -1,1 +1,0 @@
-"""What this machine means for verdicts, and what to type about it: looked at before measuring."""

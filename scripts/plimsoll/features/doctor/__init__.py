@@ -1,0 +1,1 @@
+"""`plimsoll doctor`: what this machine means for verdicts, and what to type about it."""

@@ -1,0 +1,1 @@
+"""`plimsoll judge`: decide claims about a table that a user has measured."""

@@ -1,0 +1,35 @@
+"""`plimsoll session`."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from plimsoll.cli import measuring, options
+from plimsoll.features.sessions import stages
+
+
+def session(
+    studies: options.Studies = None,
+    hours: Annotated[str | None, typer.Option(metavar="NUMBER", help="Hours of measuring in this session.")] = None,
+    minutes: Annotated[str | None, typer.Option(metavar="NUMBER", help="Minutes in all, from set-up to the pages.")] = None,
+    profile: options.Profile = None,
+    directory: options.Directory = None,
+    image: options.Image = None,
+    config: options.Config = None,
+    set_up: options.SetUp = True,
+    verbose: options.Verbose = False,
+) -> int | None:
+    """Measure studies once more, after a restart of the engine.
+
+    Images are unpacked again, too. Another session shows what one day cannot. A session that was begun and not finished
+    goes on.
+
+    Examples:
+      plimsoll session                      # the studies of config/config.yaml
+      plimsoll session liu2020 --hours 1
+    """
+    asked = measuring.asked(studies, profile, config)
+    time = measuring.time_of(hours, minutes, asked)
+    first = partial(stages.begin_session, asked.settings)
+    return measuring.measure(asked, time, [], directory, image, set_up, first, verbose)

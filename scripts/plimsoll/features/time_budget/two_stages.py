@@ -1,0 +1,458 @@
+"""Measure a study within a time budget: a first stage, and a second stage that spends the rest on the study's answer
+and claims.
+
+The first stage has three to five blocks of everything. If the time is too short for three, the ratios of the study's
+answer come first, in their order. Then come the claims that the study's reference measurements would decide soonest,
+with fewer blocks of everything if these leave time for it. The second stage is fixed when the first has ended
+(plimsoll.features.time_budget.needs says from what).
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from plimsoll import paths, rounds
+from plimsoll.analysis import collect
+from plimsoll.analysis.blocks import POWER, SMALLEST
+from plimsoll.claims import book, deciding, evaluate, findings, verdicts
+from plimsoll.claims.measured import Measured
+from plimsoll.config import configuration
+from plimsoll.config.studies import Study
+from plimsoll.errors import PlimsollError
+from plimsoll.features.time_budget import answer_needs, costs, needs
+from plimsoll.features.time_budget.allocation import LEAST, Costs, Need, allocate, in_order
+from plimsoll.interchange import Plan
+from plimsoll.measuring import planned
+from plimsoll.planning import forecasts, repetitions, timetable
+from plimsoll.workflow import prepare
+
+# Stages in which a killed workflow can be.
+UNFINISHED = ("first", "second")
+# Blocks of everything in a first stage, with the largest share of the time that they may take. Beyond that share, time
+# is better spent by the second stage. With fewer than three blocks nothing is tested, so three blocks may take more. So
+# may fewer blocks besides the answer.
+FIRST_SHARE, SHORT_SHARE = 0.55, 0.75
+FIRST_BLOCKS = {5: FIRST_SHARE, 4: FIRST_SHARE, 3: SHORT_SHARE}
+# If the time is too short for these, fewer blocks of everything are measured: for figures, and for claims about which
+# other measurements are wrong. They may cost a tenth of the claims that could be decided.
+FEWER_BLOCKS, MOST_OF = (2, 1, 0), 0.9
+# Most blocks of a cell that no testable claim is about: it is only for figures and tables.
+FOR_FIGURES = 3
+# Share of the time that is for measuring. Figures and pages are made afterwards, and some runs are repeated.
+FOR_MEASURING = timetable.MEASURED
+# Share of the time in which the answer precedes the claims. Time that one of them does not need goes to the other.
+FOR_ANSWER = 0.5
+# A stage that ends early by at least this share of its time says so.
+EARLY = 0.1
+# Recommended times are multiples of this many hours.
+ROUNDED = 0.05
+
+
+class Judged(NamedTuple):
+    """A study as far as it is measured.
+
+    - `results`, `rows`: results of the claims, and comparisons.
+    - `parts`: the parts of each testable claim.
+    - `ratios`: the ratios of the study's answer.
+    - `noise`: the noise of both.
+    - `clear`: claims that are decided so clearly that they need no more blocks (needs.CLEAR).
+    """
+
+    plan: Plan
+    results: list[dict]
+    rows: pd.DataFrame
+    runs: pd.DataFrame
+    parts: dict[str, list[needs.Part]]
+    noise: needs.Noise
+    clear: list[str]
+    alpha: float
+    ratios: dict[str, needs.Part]
+
+    def asked(self, other: "Judged | None") -> needs.Asked:
+        """Return the blocks that claims need to be decided.
+
+        The noise is that of these measurements; metrics that they hardly measured take that of `other` measurements.
+        The size of differences comes from the `other` measurements. Differences that these measurements found are never
+        used.
+        """
+        noise = self.noise.or_else(other.noise) if other else self.noise
+        return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
+
+    def of_answer(self, other: "Judged | None") -> list[Need]:
+        """Return the blocks that the ratios of the answer need, in their order. Noise and differences are those of `asked`."""
+        noise = self.noise.or_else(other.noise) if other else self.noise
+        return answer_needs.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
+
+    @property
+    def answered(self) -> int:
+        """Number of ratios of the answer that are known."""
+        return sum(min(row["n"] for row in part.rows) >= SMALLEST for part in self.ratios.values())
+
+    @property
+    def elsewhere(self) -> needs.Elsewhere:
+        """The differences that these measurements found, for use by other measurements."""
+        return needs.Elsewhere([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
+
+    def soonest(self, other: "Judged | None") -> list[Need]:
+        """Return the blocks that claims need if noise and differences are as `other` measurements found them.
+
+        Empty without these.
+        """
+        if other is None:
+            return []
+        wanted = needs.of(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
+        return [need.at_least(LEAST) for need in wanted]
+
+
+class Until(NamedTuple):
+    """The moment (seconds since 1970) at which measuring should end, and the `minutes` in all that the user has given."""
+
+    moment: float
+    minutes: float
+
+
+def spend(study: str, hours: float, settings: list[str], until: Until | None = None) -> None:
+    """Measure a study until it was measured for `hours` in all, and save a forecast of what more time would decide.
+
+    If it was measured that long before, do nothing. With `until` the second stage ends then, so that the time in all is
+    kept although the first stage, or an image, took other times than foretold. Raise PlimsollError if the workflow
+    fails, or if the time is too short for anything.
+    """
+    config = configuration.read(settings)
+    prepared = prepare({**config, "studies": [study]})
+    loaded, plan = prepared.studies[study], prepared.plans[study]
+    folder, profile = Path("results") / study, config["profile"]
+    noted, resumed = repetitions.asked(folder, profile).hours or {}, False
+    if noted.get("stage") not in UNFINISHED:
+        spent = sum(noted.get("given", []))
+        if hours <= spent:
+            return
+        minutes = {"minutes": noted["minutes"]} if "minutes" in noted else {}
+        noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, loaded)}
+        noted |= {"minutes": until.minutes} if until else minutes
+        _ask(folder, profile, plan, _begun(loaded, plan, (hours - spent) * 3600, folder), noted)
+    else:
+        # What was killed goes on in the time that it was given. More time is spent after that.
+        resumed, until = True, None
+    judged, other = None, reference(loaded, plan, folder)
+    if noted["stage"] == "first":
+        _snakemake(folder, settings)
+        judged = judge(folder, loaded)
+        if until:
+            noted["given"][-1] = _given_until(until.moment, judged, noted["before"])
+        blocks, ratios, chosen = second_stage(judged, other, noted["given"][-1], noted["before"])
+        if chosen or ratios:
+            _foretell(folder, judged, other, _spent(judged, noted), sum(noted["given"]))
+            print(f"plimsoll: {study}: {_said(judged)}; the rest is for {_of_both(ratios, chosen)}.", flush=True)
+        if early := _early(judged, blocks, noted["given"][-1], noted["before"]):
+            print(f"plimsoll: {study}: {early}", flush=True)
+        noted |= {"stage": "second", "chosen": chosen, "ratios": len(ratios)}
+        _ask(folder, profile, judged.plan, blocks, noted)
+    if noted["chosen"] or noted.get("ratios"):
+        _snakemake(folder, settings)
+        judged = None
+    judged = judged or judge(folder, loaded)
+    _foretell(folder, judged, other, sum(noted["given"]), sum(noted["given"]))
+    noted["stage"] = "done"
+    _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
+    print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):.3g} h.", flush=True)
+    if resumed and hours > sum(noted["given"]):
+        spend(study, hours, settings)
+
+
+def judge(folder: Path, study: Study) -> Judged:
+    """Judge a study by its results in a folder."""
+    plan = planned.read(folder / "plan.json")
+    return of_tables(study, plan, *_tables(folder, plan))
+
+
+def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | None:
+    """Judge the reference measurements of a study, restricted to cells of this machine's plan. Return None without such
+    measurements.
+
+    Return None too if they were made from the same runs as the study's `own` results, because they are no independent
+    data then.
+    """
+    folder = paths.REFERENCES / study["id"]
+    if not _measured(folder):
+        return None
+    observations, runs = _tables(folder, plan)
+    if own and _measured(own) and _started(runs) & _started(_runs(own, plan)):
+        print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, so they are not used.", flush=True)
+        return None
+    return of_tables(study, plan, observations, runs)
+
+
+def _started(runs: pd.DataFrame) -> set[float]:
+    """Return the times at which runs were started. They identify the runs."""
+    return set(runs["started"].dropna()) if "started" in runs else set()
+
+
+def of_nothing(study: Study, plan: Plan) -> Judged:
+    """Judge a study as if nothing were measured: its parts are all that can be tested here."""
+    nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
+    return of_tables(study, plan, nothing, pd.DataFrame())
+
+
+def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> Judged:
+    """Judge a study by its tables of observations and of runs."""
+    measured, claims = Measured(study, plan, observations, runs, brief=True), book.load(study["id"])
+    results, rows = evaluate.evaluate(claims, measured, study["alpha"])
+    strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
+    parts = needs.parts_of(results, rows)
+    ratios = answer_needs.parts(measured, study["alpha"])
+    pooled = [*(part for each in parts.values() for part in each), *ratios.values()]
+    noise = needs.Noise(pooled, plan, study.design.factors.OF_NOISE)
+    return Judged(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
+
+
+def _tables(folder: Path, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return collect.table(folder / "observations.csv", plan["factors"]), _runs(folder, plan)
+
+
+def _runs(folder: Path, plan: Plan) -> pd.DataFrame:
+    return collect.table(folder / "runs.csv", plan["factors"])
+
+
+def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, int]:
+    """Return the blocks by cell with which a new time budget starts.
+
+    If every cell has blocks already, these are returned. Otherwise a first stage adds blocks to them. Raise
+    PlimsollError if the time is too short for anything.
+    """
+    there = blocks_of(plan) if _measured(folder) else {}
+    if there and all(there.values()):
+        return there
+    begun = first_stage(study, plan, seconds, folder, there)
+    if not any(begun.values()):
+        usual, fewest = costs.of(plan), min(FIRST_BLOCKS)
+        raise PlimsollError(
+            f"{seconds / 3600:g} h is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
+            f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
+        )
+    return begun
+
+
+def first_stage(
+    study: Study, plan: Plan, seconds: float, own: Path | None = None, there: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Return the blocks by cell of a first stage of `seconds`, in addition to the blocks that are `there` (in `own`,
+    the study's results).
+
+    The first stage has as many of FIRST_BLOCKS of everything as fit, and LEAST of the answer's cells. If none fits, the
+    ratios of the answer come first, then what other measurements decided soonest. The result is empty if the time is
+    too short for that.
+    """
+    usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
+    asked, ratios = set(deciding.cells_of(nothing.rows)), nothing.of_answer(None)
+    of_answer = {cell: LEAST for need in ratios for cell in need.blocks}
+    for blocks, share in FIRST_BLOCKS.items():
+        everything = more_of(_everything(usual, asked, blocks), of_answer)
+        if usual.seconds(everything) <= share * seconds:
+            return more_of(there, everything)
+    answered, bought = _answer(there, ratios, usual, seconds)
+    possible = [more_of(answered, _everything(usual, asked, blocks)) for blocks in FEWER_BLOCKS]
+    blocks, chosen = _soonest(there, nothing.soonest(reference(study, plan, own)), possible, usual, seconds)
+    if bought or chosen:
+        print(f"plimsoll: {study['id']}: the first stage is for {_of_both(bought, chosen)}.", flush=True)
+    return blocks
+
+
+def _answer(there: Mapping[str, int], ratios: Sequence[Need], usual: Costs, seconds: float) -> tuple[dict[str, int], list[str]]:
+    """Return (blocks by cell, ratios) for the answer in a first stage.
+
+    If its share of the time pays for no ratio, it gets all time.
+    """
+    for share in (FOR_ANSWER * FOR_MEASURING, FOR_MEASURING):
+        answered, bought = in_order(there, ratios, usual, share * seconds, LEAST)
+        if bought:
+            break
+    return answered, bought
+
+
+def more_of(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Return the larger number of blocks of each cell."""
+    return {path: max(one.get(path, 0), other.get(path, 0)) for path in {**one, **other}}
+
+
+def _everything(usual: Costs, asked: Set[str], blocks: int) -> dict[str, int]:
+    """Return this number of blocks for each cell. A cell that no testable claim is about gets at most FOR_FIGURES."""
+    wanted = {path: blocks if path in asked else min(blocks, FOR_FIGURES) for path in usual.run}
+    return {path: number for path, number in wanted.items() if number}
+
+
+def _soonest(
+    there: Mapping[str, int], soonest: Sequence[Need], possible: Sequence[dict[str, int]], usual: Costs, seconds: float
+) -> tuple[dict[str, int], list[str]]:
+    """Return (blocks by cell, claims) of a first stage for the claims that need least time, in addition to the blocks
+    that are `there`.
+
+    `possible` has alternatives for the blocks of everything. The first one is taken that leaves time for MOST_OF the
+    claims that the best alternative pays for.
+    """
+    before = usual.seconds(there)
+
+    def bought(everything: dict[str, int], share: float) -> tuple[dict[str, int], list[str]]:
+        return allocate(everything, soonest, usual, share * seconds - (usual.seconds(everything) - before))
+
+    fitting = [one for one in possible if usual.seconds(one) - before <= SHORT_SHARE * seconds] or [possible[-1]]
+    numbers = [len(bought(everything, FOR_MEASURING)[1]) for everything in fitting]
+    everything = next(one for one, number in zip(fitting, numbers, strict=True) if number >= MOST_OF * max(numbers))
+    return bought(everything, FIRST_SHARE)
+
+
+def _of_both(ratios: Sequence[str], claims: Sequence[str]) -> str:
+    """Say in words what a stage is for."""
+    each = ((ratios, "ratios of the answer"), (claims, "claims that should be decided soonest"))
+    return " and ".join(f"{len(names)} {what}" for names, what in each if names)
+
+
+def second_stage(
+    judged: Judged, other: Judged | None, hours: float, before: float
+) -> tuple[dict[str, int], list[str], list[str]]:
+    """Return (blocks by cell, ratios, claims) of the second stage. The rest of the hours is for the answer and for
+    claims that are not clear.
+
+    `before` are the seconds that were measured before this time budget.
+    """
+    measured = costs.of(judged.plan, judged.runs)
+    spent = measured.seconds(blocks_of(judged.plan)) - before
+    return _bought(judged, other, measured, FOR_MEASURING * hours * 3600 - spent)
+
+
+def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: float) -> str:
+    """Return a sentence that a second stage with these blocks ends early, and why; empty if it does not."""
+    measuring = FOR_MEASURING * hours * 3600
+    left = measuring - (costs.of(judged.plan, judged.runs).seconds(blocks) - before)
+    if left < EARLY * measuring:
+        return ""
+    return (
+        f"it ends some {left / 60:.0f} minutes early: every open claim has the blocks that it needs, or needs more than this "
+        "time pays for."
+    )
+
+
+def _bought(
+    judged: Judged, other: Judged | None, measured: Costs, budget: float
+) -> tuple[dict[str, int], list[str], list[str]]:
+    """Return (blocks by cell, ratios, claims) for `budget` more seconds: first the answer's share, then claims, then
+    the answer again."""
+    now, ratios = blocks_of(judged.plan), judged.of_answer(other)
+    limit = measured.seconds(now) + budget
+    blocks, first = in_order(now, ratios, measured, FOR_ANSWER * budget, LEAST)
+    blocks, chosen = allocate(blocks, judged.asked(other).needs, measured, limit - measured.seconds(blocks))
+    blocks, more = in_order(blocks, ratios, measured, limit - measured.seconds(blocks), LEAST)
+    return blocks, list(dict.fromkeys([*first, *more])), chosen
+
+
+def blocks_of(plan: Plan) -> dict[str, int]:
+    """Return the blocks that a plan has of each cell that can be measured."""
+    return {
+        path: math.ceil(cell["repetitions"] / cell.get("per_block", 1))
+        for path, cell in plan["cells"].items()
+        if cell["reason"] is None
+    }
+
+
+def _seconds(folder: Path, study: Study) -> float:
+    """Return the seconds that measuring a study's present results took; 0.0 without results."""
+    if not _measured(folder):
+        return 0.0
+    plan = planned.read(folder / "plan.json")
+    return costs.of(plan, _runs(folder, plan)).seconds(blocks_of(plan))
+
+
+def _measured(folder: Path) -> bool:
+    return (folder / "runs.csv").exists()
+
+
+def _given_until(moment: float, judged: Judged, before: float) -> float:
+    """Return the hours of a time budget whose second stage ends at a moment (seconds since 1970)."""
+    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - before
+    left = moment - time.time() - timetable.STAGE
+    return round((used + max(0.0, left)) / 3600 / FOR_MEASURING, 4)
+
+
+def _spent(judged: Judged, noted: dict) -> float:
+    """Return the hours of all time budgets that are spent after the first stage of the last one."""
+    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
+    return round(sum(noted["given"][:-1]) + used / 3600 / FOR_MEASURING, 2)
+
+
+def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, given: float) -> None:
+    """Save a forecast: the claims that are decided after the hours `spent`, and those that would be after `given` and
+    more hours.
+
+    It also says which claims would never be decided, and how far the answer is. The stage of the forecast is bought as
+    the second stage is. A claim that gets the blocks that it needs is decided with a power of 80 %, so that share of
+    these claims is counted.
+    """
+    measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
+    settled, testable = needs.decided(judged.results)
+    made, reached = [], set()
+    # Nothing is known about cells that were left out because time was short.
+    known = sorted({given, *(hours for hours in forecasts.HOURS if hours > given)}) if all(now.values()) else ()
+    for hours in (hours for hours in known if hours > spent):
+        blocks, _, _ = _bought(judged, other, measured, FOR_MEASURING * (hours - spent) * 3600)
+        # More time is for more claims, and spends less on some of those that less time is for.
+        reached |= _within(judged, now, blocks)
+        made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
+    still = [result for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
+    left = [result for result in still if result["id"] not in reached] if known else []
+    never, unknown = ([result["id"] for result in left if _estimated(result) == is_known] for is_known in (True, False))
+    told = {"forecasts": made, "never": never, "unknown": unknown, "answer": _of_answer(judged, measured, given)}
+    forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
+
+
+def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answered:
+    """Return how many ratios of the answer are known, and the total hours after which the answer's share will have paid
+    for all."""
+    now, least = blocks_of(judged.plan), {}
+    for need in answer_needs.first(judged.ratios.values(), LEAST):
+        least |= need.blocks
+    left = measured.beyond(now, measured.launches(now), least)
+    steps = math.ceil((given + left / 3600 / FOR_MEASURING / FOR_ANSWER) / ROUNDED - 1e-9)
+    return {"known": judged.answered, "ratios": len(judged.ratios), "hours": round(ROUNDED * steps, 2)}
+
+
+def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
+    """Return the open claims that have fewer blocks than they need, and would have enough with `blocks`.
+
+    Differences and spreads are taken as estimated. A claim that has enough blocks already is open because there is no
+    difference.
+    """
+    reached = set()
+    for result in findings.counted(judged.results):
+        if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
+            continue
+        cells = deciding.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
+        least, most = (min((of.get(cell, 0) for cell in cells), default=0) for of in (now, blocks))
+        if least < result["needed"] <= most:
+            reached.add(result["id"])
+    return reached
+
+
+def _estimated(result: dict) -> bool:
+    """Whether it is known how many blocks a claim needs."""
+    number = result.get("needed")
+    return bool(number) and not math.isnan(number)
+
+
+def _said(judged: Judged) -> str:
+    settled, testable = needs.decided(judged.results)
+    ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are known"
+    return f"{ratios}, and {settled} of {testable} testable claims are decided"
+
+
+def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:
+    wanted = {path: number * plan["cells"][path].get("per_block", 1) for path, number in blocks.items()}
+    repetitions.ask(folder, profile, repetitions.Asked(wanted, exact=True, hours=noted))
+
+
+def _snakemake(folder: Path, settings: list[str]) -> None:
+    """Measure what is planned. Observations are enough to choose blocks: what pages show is judged after all stages."""
+    rounds.make([f"{folder}/runs.csv"], settings)

@@ -1,0 +1,140 @@
+"""`python -m plimsoll.features.try_program STUDY`: measure a study of a program in the working directory, and tell the answer.
+
+PLIMSOLL_CONFIG names the study's configuration. `plimsoll try` and `plimsoll reproduce` start it.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from plimsoll.errors import PlimsollError, guarded
+from plimsoll.terminal import interruption
+
+
+def main(words: list[str]) -> int:
+    """Measure, and print the answer. Return 1 if a default loses more than `--fail-above`."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m plimsoll.features.try_program", description=__doc__)
+    parser.add_argument("study")
+    parser.add_argument("--fail-above", type=float)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--hyperfine", type=Path)
+    parser.add_argument("--junit", type=Path)
+    given = parser.parse_args(words)
+
+    def work() -> int:
+        with interruption.explained():
+            return _measure(given)
+
+    return guarded(work)
+
+
+def _measure(given) -> int:
+    from plimsoll import designs, paths, rounds
+    from plimsoll.config import studies
+    from plimsoll.designs.program import why
+    from plimsoll.errors import Incomplete
+    from plimsoll.features.try_program import junit, stages, telling
+    from plimsoll.features.try_program import study as making
+
+    study = studies.load(given.study, designs.known())
+    folder = Path("results", study["id"])
+    # Messages of the workflow belong to the errors where the output is for a program.
+    with _aside(given.json):
+        found = stages.measure(study, folder)
+        rounds.make([f"{folder}/report.html", "results/claims.html"], [])
+        _archive(study)
+    making.refuse_changed(paths.CONFIG, study["program"], Incomplete)
+    observations = stages.observed(folder)
+    if observations.empty:
+        raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
+    told = telling.document(study, observations, found, why.of_steps(folder / "runs", found))
+    (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
+    if given.hyperfine:
+        given.hyperfine.write_text(json.dumps(telling.hyperfine(study, observations), indent=1) + "\n")
+    if given.junit:
+        junit.write(given.junit, study, found, told["answer"], _missing(study, folder), given.fail_above)
+    if given.json:
+        print(json.dumps(told, indent=1))
+    else:
+        print(
+            "\n".join(
+                [
+                    "",
+                    *told["answer"],
+                    *telling.reasons(told["why"]),
+                    *(f"  {path}" for path in telling.files(Path.cwd(), study["id"])),
+                ]
+            )
+        )
+    return _judged(study, found, given.fail_above)
+
+
+def _missing(study, folder: Path) -> dict[str, str]:
+    """Return the defaults that cannot be had here, each with the reason."""
+    from plimsoll.designs.program.factors import FIRST
+    from plimsoll.features.try_program import study as making
+    from plimsoll.measuring import planned
+
+    cells = planned.read(folder / "plan.json")["cells"].values()
+    planned_ones = {cell["runtime"]: cell["reason"] for cell in cells if cell["stage"] == FIRST}
+    others = {name: reason for name, reason in making.missing_here().items() if name not in planned_ones}
+    return {**others, **{name: reason for name, reason in planned_ones.items() if reason and name in making.ladder.DEFAULTS}}
+
+
+def _judged(study, found, most: float | None) -> int:
+    """Return 1 if a default surely loses more than `most`, otherwise 0.
+
+    Raise Incomplete if that is unknown of one, or if no default has an answer.
+    """
+    from plimsoll.designs.program import words
+    from plimsoll.errors import Incomplete
+    from plimsoll.features.try_program import telling
+
+    goes_on = f"What was measured is kept, and `plimsoll reproduce {study['id']}.yaml` goes on."
+    unknown = telling.unanswered(study, found)
+    if unknown and unknown == telling.defaults(study):
+        raise Incomplete(f"There is no answer for any runtime. {goes_on}")
+    if most is None:
+        return 0
+    if telling.loss(study, found) > most:
+        return 1
+    if unknown:
+        names = ", ".join(words.level("runtime", name) for name in unknown)
+        raise Incomplete(f"Whether it loses more than {most:.3g} is unknown of: {names}. {goes_on}")
+    return 0
+
+
+def _archive(study) -> None:
+    """Write all that was measured and made of a study into <study>.zip. Raise PlimsollError if that cannot be done."""
+    from plimsoll import features
+    from plimsoll.measuring import lock
+
+    if pack := features.offered("pack"):
+        with lock.hold_folder():
+            pack(study, Path("results"), Path(f"{study['id']}.zip"), lambda text: print(text, file=sys.stderr))
+
+
+class _aside:
+    """Sends what this process and its children print to standard error, if `wanted`."""
+
+    def __init__(self, wanted: bool):
+        self.wanted = wanted
+
+    def __enter__(self) -> None:
+        if self.wanted:
+            sys.stdout.flush()
+            self.kept = os.dup(1)
+            os.dup2(2, 1)
+
+    def __exit__(self, *_: object) -> None:
+        if self.wanted:
+            sys.stdout.flush()
+            os.dup2(self.kept, 1)
+            os.close(self.kept)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

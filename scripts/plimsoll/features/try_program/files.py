@@ -1,0 +1,134 @@
+"""Files that a program of this host needs: those that its loader names, and those that it opened in a trial run."""
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from plimsoll.errors import PlimsollError
+from plimsoll.features.try_program import trial
+from plimsoll.features.try_program.asked import Asked
+
+# Programs that runtimes start in a container, and that a look into it needs.
+TOOLS = ("sh", "env", "sleep", "cat", "true")
+# Folders of which nothing is packed: the kernel's, and what changes from run to run.
+LEFT_OUT = tuple(map(Path, ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/run")))
+EMPTY = ("dev", "etc", "proc", "root", "run", "sys", "tmp", "var/tmp", "opt")
+# A system call of a trace that succeeded: the folder that a path is relative to, and the path.
+CALL = re.compile(r'^\d+ +\w+\((?:(?:AT_FDCWD|\d+)(?:<(?P<at>[^>]*)>)?, )?"(?P<path>(?:[^"\\]|\\.)*)".*\) += (?!-1)')
+LOADED = re.compile(r"(?:=> )?(/\S+) \(0x")
+# How long a neighbour is watched for the files that it opens (s).
+NEIGHBOUR_SECONDS = 3.0
+LARGEST = 4 * 2**30
+
+
+def needed(asked: Asked) -> list[Path]:
+    """Return the paths of the files that the program needs, sorted. Raise PlimsollError if it is not there."""
+    program = _program(asked)
+    opened = _opened(asked)
+    tools = [Path(found) for name in TOOLS if (found := shutil.which(name))]
+    own = [program] if not asked.folder or not program.is_relative_to(asked.folder) else []
+    loaded = [path for one in (program, *tools) for path in _loaded(one)]
+    found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(asked)])
+    kept = {path for path in found if path.is_file() and not _is_left_out(path, asked.folder)}
+    if (size := sum(path.stat().st_size for path in kept)) > LARGEST:
+        raise PlimsollError(f"The program's files take {size >> 30} GiB, too much to be packed: give an image with --image.")
+    return sorted(kept)
+
+
+def _of_neighbour(asked: Asked) -> list[Path]:
+    """Return the files of the program that runs beside it; empty without one. It may have no end."""
+    if not asked.beside:
+        return []
+    program = _program(asked._replace(command=asked.beside))
+    ended = ("timeout", "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *asked.beside)
+    return [program, *_loaded(program), *_opened(asked._replace(command=ended))]
+
+
+def _program(asked: Asked) -> Path:
+    name = asked.command[0]
+    found = (asked.folder / name if asked.folder and "/" in name else None) or (
+        Path(where) if (where := shutil.which(name, path=trial.path_of(asked))) else None
+    )
+    if found is None or not found.is_file():
+        raise PlimsollError(f"There is no program {name} here: nothing was measured.")
+    return found if found.is_absolute() else found.absolute()
+
+
+def _is_left_out(path: Path, folder: Path | None) -> bool:
+    return any(path.is_relative_to(place) for place in (*LEFT_OUT, *([folder] if folder else [])))
+
+
+def _loaded(program: Path) -> list[Path]:
+    """Return the libraries and the loader that a program is linked with; empty for a script, or without ldd."""
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True) if shutil.which("ldd") else None
+    return [Path(path) for path in LOADED.findall(done.stdout)] if done and not done.returncode else []
+
+
+def _opened(asked: Asked) -> list[Path]:
+    """Return the files that the program uses in a trial run; empty where nothing can trace it."""
+    if not shutil.which("strace"):
+        return []
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
+        work, trace = Path(temporary, "work"), Path(temporary, "trace")
+        trial.prepare(asked, work)
+        words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace), *asked.command]
+        environment = {**asked.variables, "PATH": trial.path_of(asked), "HOME": str(work), "LANG": "C.UTF-8"}
+        try:
+            subprocess.run(
+                words, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=asked.limit * 10 + 60
+            )
+        except subprocess.TimeoutExpired:
+            return []
+        if not trace.is_file():
+            return []
+        return [path for path in _of_trace(trace.read_text(errors="replace"), work) if not path.is_relative_to(temporary)]
+
+
+def _of_trace(text: str, work: Path) -> Iterable[Path]:
+    for line in text.splitlines():
+        if found := CALL.match(line):
+            path = found["path"].encode().decode("unicode_escape", errors="replace") if "\\" in found["path"] else found["path"]
+            yield Path(os.path.normpath(Path(found["at"] or work, path)))
+
+
+def pack(files: Iterable[Path], target: Path) -> None:
+    """Write files into an archive by their paths on this host, with the links that lead to them. The same files give the
+    same bits."""
+    members: dict[str, Path | None] = dict.fromkeys(EMPTY)
+    for path in files:
+        _add(path, members)
+    with tarfile.open(target, "w", format=tarfile.GNU_FORMAT) as archive:
+        for name, path in sorted(members.items()):
+            archive.addfile(*_member(archive, name, path))
+
+
+def _add(path: Path, members: dict[str, Path | None]) -> None:
+    """Add a file, and what its path leads through: folders, and links with what they lead to."""
+    place = Path("/")
+    for number, part in enumerate(path.parts[1:], 2):
+        place = place / part
+        members[str(place)[1:]] = place
+        if place.is_symlink():
+            # Links may lead to links, and each of them is needed.
+            target = Path(place.parent, os.readlink(place), *path.parts[number:])
+            _add(Path(os.path.normpath(target)), members)
+            return
+
+
+def _member(archive: tarfile.TarFile, name: str, path: Path | None) -> tuple:
+    if path is None:
+        folder = tarfile.TarInfo(name)
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name.endswith("tmp") else 0o755
+        return (folder,)
+    member = archive.gettarinfo(path, name)
+    member.uid = member.gid = 0
+    member.uname = member.gname = "root"
+    if member.islnk():
+        member.type, member.linkname, member.size = tarfile.REGTYPE, "", path.stat().st_size
+    return (member, open(path, "rb")) if member.isreg() else (member,)

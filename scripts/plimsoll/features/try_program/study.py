@@ -1,0 +1,356 @@
+"""Writes a study of a program, and the folder in which it is measured: configuration, profile, claims, recipe of the image."""
+
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from plimsoll import paths, runtimes
+from plimsoll.designs.program import ladder
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.features.try_program import beside, copied, recipe, trial
+from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program.trial import Tried
+
+ID = "my-{name}"
+PROFILE = "quick"
+# Program that starts others where an image's files run in no container.
+ENV = "usr/bin/env"
+# Runs of the program in one start of a node: as many as fit into these seconds, within limits.
+TOGETHER_SECONDS, MOST_RUNS = 0.5, 20
+# Metrics of every program.
+TIMES = {
+    "wall": {"label": "wall time", "unit": "s", "better": "lower", "source": "program"},
+    "processor": {"label": "processor time", "unit": "s", "better": "lower", "source": "program"},
+    "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
+    "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
+}
+# Defaults as a user would call them.
+CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
+# A default, by the default that is measured in its place where both work.
+BETTER_OF = {"podman-rootless": "podman"}
+# Begins a file of claims that stays as it is: the user's own.
+OWN_CLAIMS = "# Claims of your own"
+HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
+
+
+class Place(NamedTuple):
+    """Where a study is: its file, and the folder beside it with all else, in which it is measured."""
+
+    file: Path
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """Name of the study."""
+        return self.file.stem
+
+    @property
+    def results(self) -> Path:
+        """Folder of the study's results."""
+        return self.folder / "results" / self.id
+
+
+def place_of(file: Path) -> Place:
+    """Return the place of a study's file."""
+    return Place(file, file.with_suffix(""))
+
+
+def make(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Place:
+    """Write the recipe, the study's file and its folder. Return where they are.
+
+    Raise PlimsollError, in one sentence, for a program that cannot be measured.
+    """
+    place = place_of(Path.cwd() / f"{ID.format(name=asked.name)}.yaml")
+    if place.results.exists():
+        raise PlimsollError(
+            f"{place.folder} has results of another study: give this one a name with --name, or delete that folder. "
+            f"`plimsoll reproduce {place.file.name}` goes on with the old one."
+        )
+    _refuse_others(place)
+    tried = on_host(asked, timer, tell)
+    config = place.folder / "config"
+    shutil.rmtree(config, ignore_errors=True)
+    try:
+        _fill(asked, place, config, timer, tried, tell)
+    except BaseException:
+        # Without its file, the next `plimsoll try` would take the folder for the user's own.
+        shutil.rmtree(config, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            place.folder.rmdir()
+        raise
+    return place
+
+
+def _refuse_others(place: Place) -> None:
+    """Raise PlimsollError if a file or a folder with the study's name is the user's own, or has claims of the user's."""
+    claims = place.folder / f"config/claims/{place.id}.yaml"
+    if claims.is_file() and claims.read_text().startswith(OWN_CLAIMS):
+        raise PlimsollError(
+            f"{claims} has claims of your own: give the new study a name with --name, or move them. Nothing was changed."
+        )
+    if copied.is_ours(place.file):
+        return
+    if place.file.exists() or (place.folder.exists() and not (place.folder.is_dir() and not any(place.folder.iterdir()))):
+        own = place.file if place.file.exists() else place.folder
+        raise PlimsollError(
+            f"{own} is there, and `plimsoll try` has not made it: give the study a name with --name. Nothing was changed."
+        )
+
+
+def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]) -> None:
+    """Write the recipe, the configuration and the study's file."""
+    made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
+    if asked.folder:
+        copied.copy(asked.folder, config / "folder")
+    defaults = defaults_here()
+    if asked.beside and (left_out := beside.left_out(defaults)):
+        tell(left_out)
+    content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
+    content["program"] |= {"image_variables": made.variables} if made.variables else {}
+    _configure(config, content)
+    write(place.file, content)
+
+
+def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
+    """Try the program in a container of its image, and note what only that shows in the study's file.
+
+    Raise PlimsollError, in one sentence, if it cannot be measured there.
+    """
+    image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
+    # It may be a link to a path in the image.
+    if not os.path.lexists(Path(image["rootfs"]) / ENV):
+        raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
+    content = yaml.safe_load(place.file.read_text())
+    program = content["program"]
+    tried = trial.in_container(asked, image["tag"], program.get("image_variables", {}))
+    if "not_installed" in program:
+        program |= {
+            key: value
+            for key, value in _program(asked, program["files"], tried, program.get("folder")).items()
+            if key in ("runs", "expected_seconds", "output")
+        }
+    elif program.get("output") not in (None, *tried.outputs):
+        raise PlimsollError(
+            "The program's output differs between this host and a container, so its times mean nothing: --filter PATTERN names "
+            "what may differ, and --check COMMAND says whether an answer is right."
+        )
+    if "output" not in program:
+        tell("Its output differs from run to run, so outputs are not compared: --filter PATTERN names what may differ.")
+    write(place.file, content)
+    put(place.folder / "config", content)
+
+
+def write(file: Path, content: dict) -> None:
+    """Write a study's file."""
+    file.write_text(HEAD.format(file=file.name) + yaml.safe_dump(content, sort_keys=False, width=120))
+
+
+def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | None:
+    """Return what a trial on this host shows; None if the program is an image's, and does not run here. Say why.
+
+    Raise PlimsollError if the program is this host's, and cannot be measured.
+    """
+    own = not (asked.image or asked.packages)
+    if own:
+        trial.refuse_other_program(asked)
+    name = asked.command[0]
+    found = shutil.which(name, path=trial.path_of(asked)) or (asked.folder and (asked.folder / name).is_file())
+    if not own and not found:
+        tell(f"{name} is not installed here: the image's files in no container are what runtimes are compared with.")
+        return None
+    try:
+        tried = trial.on_host(asked, timer)
+    except PlimsollError as problem:
+        if own:
+            raise
+        tell(f"This host is left out: {problem}")
+        return None
+    if not own:
+        tell(f"On this host the program is {found if isinstance(found, str) else name}.")
+    return tried
+
+
+def defaults_here() -> list[str]:
+    """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
+    missing = missing_here()
+    there = [name for name in CALLED if name not in missing]
+    if not there:
+        reasons = "; ".join(f"{runtimes.find(name).label}: {reason}" for name, reason in missing.items())
+        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({reasons}).")
+    return [name for name in there if BETTER_OF.get(name) not in there]
+
+
+def missing_here() -> dict[str, str]:
+    """Return the runtimes that do not work here as a user would call them, each with the reason."""
+    missing = {}
+    for name in CALLED:
+        try:
+            runtimes.find(name).check()
+        except Unavailable as reason:
+            missing[name] = str(reason)
+    return missing
+
+
+def digest_of(folder: Path) -> str:
+    """Return the SHA-256 of a folder's files, with their names and modes."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(f"{path.relative_to(folder)}\0{path.lstat().st_mode:o}\0".encode())
+        if path.is_symlink():
+            digest.update(os.readlink(path).encode())
+        elif path.is_file():
+            with open(path, "rb") as opened:
+                while part := opened.read(2**20):
+                    digest.update(part)
+    return digest.hexdigest()
+
+
+def refuse_changed(config: Path, program: dict, error: type[PlimsollError] = PlimsollError) -> None:
+    """Raise an error if the copy of the user's folder is another than the one that a study's program names."""
+    wanted = program.get("folder")
+    if wanted and (not (config / "folder").is_dir() or digest_of(config / "folder") != wanted):
+        raise error(
+            f"{config / 'folder'} has changed since `plimsoll try` copied it, so runs had different inputs, and there is no "
+            "answer. Let the program write only to files that are new or below 1 MiB, and make the study again with --name."
+        )
+
+
+def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None) -> dict:
+    """Return the content of a study's file."""
+    metrics = {
+        **{
+            one.name: {"label": one.name.replace("_", " "), "unit": "", "better": one.better, **trial.metric_of(one)}
+            for one in asked.metrics
+        },
+        **TIMES,
+    }
+    main = next(iter(metrics))
+    baseline = HOST if tried else FILES
+    command = " ".join(asked.command)
+    rows = [FILES, *defaults] if tried else list(defaults)
+    first = [*([HOST] if tried else []), FILES, *defaults]
+    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
+    return {
+        "id": name,
+        "title": f"What a container costs: {command}"[:200],
+        "citation": {"authors": "a user of Plimsoll", "venue": "a program of this machine", "year": datetime.date.today().year},
+        "question": f"What does a container cost {asked.command[0]} here, and which part of it does?",
+        "answer": {
+            "metrics": [main],
+            "rows": {"runtime": rows},
+            "baseline": {"runtime": [baseline]},
+            "scope": {"stage": [FIRST]},
+        },
+        "design": "program",
+        "image": recipe.IMAGE,
+        "alpha": 0.05,
+        "paper_host": "on this machine",
+        "program": _program(asked, files, tried, folder),
+        "metrics": metrics,
+        "experiments": {
+            FIRST: {"section": "ours", "runtime": first},
+            STEPS: {"section": "ours", "runtime": steps},
+            REMEDY: {"section": "ours", "runtime": remedies(defaults)},
+            LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))},
+            **(beside.experiments(first, defaults) if asked.beside else {}),
+        },
+        "figures": {
+            "ladder": {
+                "chart": "ladder",
+                "experiment": FIRST,
+                "beside": [STEPS, REMEDY],
+                "section": "ours",
+                "title": f"What a container costs {asked.command[0]}",
+                "metrics": [main],
+            }
+        },
+        "tables": {"ladder": {"kind": "ladder", "title": "What each runtime and each step costs"}},
+        "paper_findings": {"ladder": "There is no paper. The program is the user's."},
+    }
+
+
+def remedies(defaults: Sequence[str]) -> list[str]:
+    """Return the defaults, and the runtimes that give back a step of them."""
+    steps = [one for name in defaults for one in ladder.levels(name)]
+    return list(dict.fromkeys([*defaults, *(ladder.REMEDIES[one].runtime for one in steps if one in ladder.REMEDIES)]))
+
+
+def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) -> dict:
+    seconds = tried.seconds if tried else TOGETHER_SECONDS
+    same = tried and len(set(tried.outputs)) == 1
+    return {
+        "command": list(asked.command),
+        "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
+        "expected_seconds": round(seconds, 4),
+        "files": files,
+        "minutes": asked.minutes,
+        "width": asked.width,
+        **trial.parameters_of(asked),
+        **({"folder": folder} if folder else {}),
+        **({"variables": asked.variables} if asked.variables else {}),
+        **({"beside": list(asked.beside)} if asked.beside else {}),
+        **({"output": tried.outputs[0]} if same else {}),
+        **({} if tried else {"not_installed": f"{asked.command[0]} does not run with this host's files"}),
+    }
+
+
+def claims_of(study: dict) -> dict:
+    """Return the claims of a study: that no default is slower than the baseline."""
+    [main], baseline = study["answer"]["metrics"], study["answer"]["baseline"]
+    return {
+        "study": study["id"],
+        "questions": {"RQ1": "Does a container cost this program anything?"},
+        "claims": [
+            {
+                "id": f"{study['id']}-c{number:02}",
+                "section": "ours",
+                "shown_in": ["ladder"],
+                "question": "RQ1",
+                "kind": "no_difference",
+                "statement": f"The program is not worse with: {runtimes.find(runtime).label}.",
+                "metrics": [main],
+                "a": {"runtime": [runtime]},
+                "b": dict(baseline),
+                "scope": {"stage": [FIRST]},
+                "expected": "not_worse",
+                "needs": [],
+                "margin": 0.01,
+                "threshold": "Not worse is by less than 1 %.",
+            }
+            for number, runtime in enumerate(study["answer"]["rows"]["runtime"], 1)
+        ],
+    }
+
+
+def _configure(config: Path, study: dict) -> None:
+    """Write what measuring reads beside the study: the configuration, profiles and claims."""
+    for folder in ("studies", "claims", "reference", "hosts"):
+        (config / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copytree(paths.PROJECT / "config/profiles", config / "profiles")
+    usual = yaml.safe_load((paths.PROJECT / "config/config.yaml").read_text())
+    # Runtimes of later stages are switched on when a stage needs them: each is tried before it is measured.
+    wanted = {**dict.fromkeys(ladder.everything(), "off"), **dict.fromkeys(study["experiments"][FIRST]["runtime"], "optional")}
+    text = yaml.safe_dump({**usual, "studies": [study["id"]], "profile": PROFILE, "runtimes": wanted}, sort_keys=False)
+    (config / "config.yaml").write_text(text)
+    put(config, study)
+
+
+def put(config: Path, study: dict) -> None:
+    """Write a study and its claims to where measuring reads them.
+
+    Files with the same content are not touched, nor are claims that the user has made their own.
+    """
+    for path, content in (("studies", study), ("claims", claims_of(study))):
+        target, text = config / path / f"{study['id']}.yaml", yaml.safe_dump(content, sort_keys=False, width=120)
+        there = target.read_text() if target.is_file() else ""
+        if there != text and not there.startswith(OWN_CLAIMS):
+            target.write_text(text)

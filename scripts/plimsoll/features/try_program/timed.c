@@ -1,0 +1,252 @@
+/* Runs a program several times, and writes what each run took.
+ *
+ *   timed FOLDER LIMIT COUNT PROGRAM...
+ *   timed --again FOLDER PROGRAM...
+ *   timed --pause
+ *
+ * Run i (from 0) works in FOLDER/i/work, and prints into FOLDER/i/stdout.txt and stderr.txt. Its variables are those of
+ * FOLDER/variables, each ended by a zero byte. FOLDER/timed.jsonl gets one line per run, with seconds, KiB and counts.
+ * Run 0 is a warm-up, in which the files that the program maps are noted in FOLDER/mapped. FOLDER/inside says what a program
+ * sees of the machine. With --pause it only waits, to keep a container up. If COUNT is `look`, there is one run, in which
+ * the program is watched (look.c) and not timed.
+ *
+ * With --again the program runs over and over in FOLDER/work until it fails. What it prints is dropped.
+ *
+ * It is linked statically, so that the same bits run in every image and on the host.
+ */
+#define _GNU_SOURCE
+#include "timed.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000 };
+
+static volatile sig_atomic_t late;
+static int looks;
+static pid_t running;
+
+static void too_late(int number) {
+    (void)number;
+    late = 1;
+    if (running > 0) kill(-running, SIGKILL);
+}
+
+static double now(void) {
+    struct timespec moment;
+    clock_gettime(CLOCK_MONOTONIC, &moment);
+    return (double)moment.tv_sec + 1e-9 * (double)moment.tv_nsec;
+}
+
+static double seconds(struct timeval time) { return (double)time.tv_sec + 1e-6 * (double)time.tv_usec; }
+
+static void fail(const char *what) {
+    fprintf(stderr, "timed: %s: %s\n", what, strerror(errno));
+    exit(CANNOT_START);
+}
+
+/* The variables of a file, as execve takes them. */
+static char **variables_of(const char *path) {
+    static char *found[VARIABLES + 1];
+    FILE *file = fopen(path, "r");
+    size_t room = 0, number = 0;
+    char *one = NULL;
+    if (!file) fail(path);
+    while (number < VARIABLES && getdelim(&one, &room, 0, file) > 0) {
+        found[number++] = one;
+        one = NULL;
+        room = 0;
+    }
+    fclose(file);
+    return found;
+}
+
+/* Copies what a program reads there of the machine. A file that is not there is left out. */
+static void note_inside(const char *folder) {
+    static const char *const files[] = {
+        "/proc/self/status", "/proc/self/cgroup", "/proc/self/limits", "/proc/self/mountinfo", "/sys/fs/cgroup/cpu.max",
+        "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
+        "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        "/proc/sys/kernel/hostname", "/etc/os-release",
+    };
+    char path[PATH_BYTES], buffer[1 << 16];
+    struct statfs shared;
+    snprintf(path, sizeof path, "%s/inside", folder);
+    FILE *target = fopen(path, "w");
+    if (!target) fail(path);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        FILE *source = fopen(files[i], "r");
+        if (!source) continue;
+        size_t length = fread(buffer, 1, sizeof buffer - 1, source);
+        fprintf(target, "== %s\n%.*s\n", files[i], (int)length, buffer);
+        fclose(source);
+    }
+    if (!statfs("/dev/shm", &shared))
+        fprintf(target, "== /dev/shm\n%llu\n", (unsigned long long)shared.f_blocks * (unsigned long long)shared.f_bsize);
+    fclose(target);
+}
+
+size_t note_mapped(pid_t process, const char *folder, size_t before) {
+    static char buffer[1 << 20];
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/maps", process);
+    int source = open(path, O_RDONLY);
+    if (source < 0) return before;
+    size_t length = 0;
+    ssize_t got;
+    while (length < sizeof buffer && (got = read(source, buffer + length, sizeof buffer - length)) > 0) length += (size_t)got;
+    close(source);
+    if (length <= before) return before;
+    snprintf(path, sizeof path, "%s/mapped", folder);
+    int target = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (target >= 0) {
+        if (write(target, buffer, length) < 0) length = before;
+        close(target);
+    }
+    return length;
+}
+
+static void become(const char *place, char **program, char **variables) {
+    char path[PATH_BYTES];
+    static const char *const names[] = {"stdout.txt", "stderr.txt"};
+    setpgid(0, 0);
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing < 0 || dup2(nothing, 0) < 0) fail("/dev/null");
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", place, names[i]);
+        int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        if (file < 0 || dup2(file, i + 1) < 0) fail(path);
+        close(file);
+    }
+    snprintf(path, sizeof path, "%s/work", place);
+    if (chdir(path)) fail(path);
+    if (looks) wait_for_look();
+    environ = variables;
+    execvp(program[0], program);
+    fail(program[0]);
+}
+
+/* Runs a program over and over. Returns if it fails, or is killed. */
+static int again(const char *folder, char **program) {
+    char path[PATH_BYTES];
+    int status;
+    snprintf(path, sizeof path, "%s/variables", folder);
+    char **variables = variables_of(path);
+    snprintf(path, sizeof path, "%s/work", folder);
+    if (chdir(path)) fail(path);
+    for (char **one = variables; *one; one++)
+        if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
+    environ = variables;
+    for (;;) {
+        pid_t process = fork();
+        if (process < 0) fail("fork");
+        if (!process) {
+            int nothing = open("/dev/null", O_RDWR);
+            for (int i = 0; i < 3; i++) dup2(nothing, i);
+            execvp(program[0], program);
+            _exit(CANNOT_START);
+        }
+        if (waitpid(process, &status, 0) < 0) fail("waitpid");
+        if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+            fprintf(stderr, "%s failed (status %d)\n", program[0], WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+            return 1;
+        }
+    }
+}
+
+/* Kills what a program has left running. This process gets the children of a process that ends. */
+static int end_left(void) {
+    char path[PATH_BYTES];
+    int found = 0, process;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (int times = 0; times < 100 && waitpid(-1, NULL, WNOHANG) == 0; times++) {
+        found = 1;
+        FILE *list = fopen(path, "r");
+        if (!list) break;
+        while (fscanf(list, "%d", &process) == 1) kill(process, SIGKILL);
+        fclose(list);
+        usleep(LOOK_MICROSECONDS);
+    }
+    return found;
+}
+
+static void run(const char *folder, int number, double limit, char **program, char **variables, FILE *log) {
+    char place[FOLDER_BYTES];
+    struct rusage used;
+    int status;
+    snprintf(place, sizeof place, "%s/%d", folder, number);
+    struct itimerval timer = {{0, 0}, {(time_t)limit, (suseconds_t)(1e6 * (limit - (double)(time_t)limit))}};
+    late = 0;
+    double begin = now();
+    running = fork();
+    if (running < 0) fail("fork");
+    if (!running) become(place, program, variables);
+    setpgid(running, running);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    if (looks) {
+        look_at(running, folder, &late);
+        exit(0);
+    }
+    size_t noted = 0;
+    while (number == 0) {
+        noted = note_mapped(running, folder, noted);
+        siginfo_t ended = {0};
+        if (!waitid(P_PID, (id_t)running, &ended, WEXITED | WNOHANG | WNOWAIT) && ended.si_pid) break;
+        usleep(LOOK_MICROSECONDS);
+    }
+    while (wait4(running, &status, 0, &used) < 0)
+        if (errno != EINTR) fail("wait4");
+    double end = now();
+    struct itimerval off = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &off, NULL);
+    int left = end_left();
+    fprintf(log,
+            "{\"run\": %d, \"wall\": %.6f, \"user\": %.6f, \"system\": %.6f, \"memory\": %ld, \"minor_faults\": %ld, "
+            "\"major_faults\": %ld, \"waits\": %ld, \"preempted\": %ld, \"code\": %d, \"signal\": %d, \"late\": %s, "
+            "\"left\": %s}\n",
+            number, end - begin, seconds(used.ru_utime), seconds(used.ru_stime), used.ru_maxrss, used.ru_minflt,
+            used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            WIFSIGNALED(status) ? WTERMSIG(status) : 0, late ? "true" : "false", left ? "true" : "false");
+    fflush(log);
+    /* Nothing may follow a run that went wrong. */
+    if (late || left || !WIFEXITED(status)) exit(0);
+}
+
+int main(int count, char **words) {
+    if (count == 2 && !strcmp(words[1], "--pause"))
+        for (;;) pause();
+    if (count > 3 && !strcmp(words[1], "--again")) return again(words[2], words + 3);
+    if (count < 5) {
+        fprintf(stderr, "usage: timed FOLDER LIMIT COUNT PROGRAM...\n");
+        return 2;
+    }
+    char path[PATH_BYTES];
+    const char *folder = words[1];
+    snprintf(path, sizeof path, "%s/variables", folder);
+    char **variables = variables_of(path);
+    snprintf(path, sizeof path, "%s/timed.jsonl", folder);
+    FILE *log = fopen(path, "w");
+    if (!log) fail(path);
+    /* execvp looks for the program in the PATH of this process. */
+    for (char **one = variables; *one; one++)
+        if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    struct sigaction action = {.sa_handler = too_late};
+    sigaction(SIGALRM, &action, NULL);
+    note_inside(folder);
+    looks = !strcmp(words[3], "look");
+    for (int i = 0; i < (looks ? 1 : atoi(words[3])); i++) run(folder, i, atof(words[2]), words + 4, variables, log);
+    fclose(log);
+    return 0;
+}
