@@ -24,6 +24,7 @@ from plimsoll.errors import PlimsollError
 
 from tests import markdown
 from tests.conftest import PROJECT
+from tests.unit import test_words
 
 # What stands for a word of the user's: STUDY, [FOLDER, A, ...].
 PLACEHOLDER = re.compile(r"[A-Z_\[\].<>=]+(=[A-Z]+)?|.*\.\.\..*|.*[\[\]<>].*")
@@ -31,6 +32,10 @@ WRITTEN = ("README.md", "docs/tutorials", "docs/how-to")
 # Words of the pages that people read whole.
 README = 800
 HOW_TO = range(250, 950)
+# A paragraph with more numbers than this should be a table. Names of figures and sections, code and links are not counted.
+NUMBERS = 3
+NOT_COUNTED = re.compile(r"`[^`]*`|\[[^]]*\]\([^)]*\)|\b(?:[Ff]ig(?:ure)?s?|[Ss]ections?|[Tt]ables?)\.? [\d.]+(?:(?:,| to| and) [\d.]+)*")
+NUMBER = re.compile(r"(?<![\w.])\d[\d,.]*(?!\w)")
 
 COMMANDS = [command for page in markdown.pages() for command in markdown.commands(page)]
 
@@ -246,6 +251,20 @@ def test_pages_are_short():
     assert words[PROJECT / "README.md"] <= README
     how_to = {page.name: number for page, number in words.items() if page.parent.name == "how-to"}
     assert {name: number for name, number in how_to.items() if number not in HOW_TO} == {}
+
+
+def crowded(page: Path) -> list[str]:
+    """Return the paragraphs of a page that have too many numbers, each with its line."""
+    found = test_words.paragraphs(markdown.text_of(page), 1)
+    many = [text for text in found if len(NUMBER.findall(NOT_COUNTED.sub("", text.words))) > NUMBERS]
+    return [f"{page.relative_to(PROJECT)}:{text.line}: {text.words}" for text in many]
+
+
+def test_numbers_stand_in_tables():
+    # Reports are dated notes with their data, and the changelog has dates.
+    pages = [page for page in markdown.pages() if "docs/reports" not in str(page) and page.name != "changelog.md"]
+    assert [line for page in pages for line in crowded(page)] == []
+    assert NUMBER.findall(NOT_COUNTED.sub("", "Figure 6 shows 3 of 12 in `0.5`, 1.5 s and 80 %, see [7](8.md).")) == ["3", "12", "1.5", "80"]
 
 
 # The site
