@@ -34,7 +34,9 @@ README = 800
 HOW_TO = range(250, 950)
 # A paragraph with more numbers than this should be a table. Names of figures and sections, code and links are not counted.
 NUMBERS = 3
-NOT_COUNTED = re.compile(r"`[^`]*`|\[[^]]*\]\([^)]*\)|\b(?:[Ff]ig(?:ure)?s?|[Ss]ections?|[Tt]ables?)\.? [\d.]+(?:(?:,| to| and) [\d.]+)*")
+NOT_COUNTED = re.compile(
+    r"`[^`]*`|\[[^]]*\]\([^)]*\)|\b(?:[Ff]ig(?:ure)?s?|[Ss]ections?|[Tt]ables?)\.? [\d.]+(?:(?:,| to| and) [\d.]+)*"
+)
 NUMBER = re.compile(r"(?<![\w.])\d[\d,.]*(?!\w)")
 
 COMMANDS = [command for page in markdown.pages() for command in markdown.commands(page)]
@@ -264,7 +266,12 @@ def test_numbers_stand_in_tables():
     # Reports are dated notes with their data, and the changelog has dates.
     pages = [page for page in markdown.pages() if "docs/reports" not in str(page) and page.name != "changelog.md"]
     assert [line for page in pages for line in crowded(page)] == []
-    assert NUMBER.findall(NOT_COUNTED.sub("", "Figure 6 shows 3 of 12 in `0.5`, 1.5 s and 80 %, see [7](8.md).")) == ["3", "12", "1.5", "80"]
+    assert NUMBER.findall(NOT_COUNTED.sub("", "Figure 6 shows 3 of 12 in `0.5`, 1.5 s and 80 %, see [7](8.md).")) == [
+        "3",
+        "12",
+        "1.5",
+        "80",
+    ]
 
 
 # The site
