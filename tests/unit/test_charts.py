@@ -91,8 +91,8 @@ def check(figure) -> None:
 def events(by="runtime", **given) -> FigureData:
     blind = "this host does not count l3 misses"
     metrics = {name: {**METRIC, "label": name, "unit": "count"} for name in ("m", "misses", "loads")}
-    unseen = {"misses": blind, "loads": blind}
-    return shown("events", options={"bars": by}, metrics=metrics, unseen=unseen, **given)
+    unavailable = {"misses": blind, "loads": blind}
+    return shown("events", options={"bars": by}, metrics=metrics, unavailable=unavailable, **given)
 
 
 def yields() -> FigureData:
@@ -435,7 +435,9 @@ def test_events_are_drawn_where_they_are_counted_and_the_others_named_in_the_cap
 
 def test_a_host_that_counts_nothing_has_an_empty_table_with_a_header():
     told = events()
-    table = designs.find("splitting").chart("events").summarise(replace(told, unseen=dict.fromkeys(told.metrics, "not here")))
+    table = (
+        designs.find("splitting").chart("events").summarise(replace(told, unavailable=dict.fromkeys(told.metrics, "not here")))
+    )
     assert len(table) == 0 and {"metric", "mean", "n"} <= set(table)
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll.errors import Outage, PlimsollError, guarded
-from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
 
 from tests import disks, few
@@ -67,21 +66,6 @@ def test_where_no_thread_can_be_started_a_stage_says_so(monkeypatch):
     monkeypatch.setattr(stop, "_starter", os.getppid)
     with pytest.raises(PlimsollError, match="this host starts no more processes .*: end some"):
         stages._named(stage(AssertionError("it began")))
-
-
-def test_what_is_done_beside_something_is_done_after_it_where_no_thread_can_be_started(monkeypatch):
-    done = []
-    with threads.beside(lambda: done.append("beside")):
-        pass
-    assert done == ["beside"]
-
-    def refuses(self):
-        raise NO_THREAD
-
-    monkeypatch.setattr(threading.Thread, "start", refuses)
-    with threads.beside(lambda: done.append("after")):
-        done.append("within")
-    assert done == ["beside", "within", "after"]
 
 
 def test_a_place_for_temporary_files_that_is_gone_is_named(tmp_path, monkeypatch):

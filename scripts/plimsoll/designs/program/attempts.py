@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from plimsoll import paths, runtimes
-from plimsoll.designs.program import looking, neighbour, outputs, quotas, seen
+from plimsoll.designs.program import looking, neighbour, outputs, quotas, ranks, seen
 from plimsoll.designs.program.factors import HOST, LOOK, OTHER, SAME, ProgramCell
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
@@ -39,12 +39,12 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Attempts(ServiceAttempts):
     """Attempts at runs of a study of a program."""
 
-    def start(self, attempt: Attempt) -> "_Run":
+    def start(self, attempt: Attempt) -> "ProgramRun":
         """Return the run of an attempt."""
-        return _Run(attempt)
+        return (RanksRun if "ranks" in attempt.cell["parameters"] else ProgramRun)(attempt)
 
 
-class _Run(Run):
+class ProgramRun(Run):
     """An attempt in progress."""
 
     def __init__(self, attempt: Attempt):
@@ -82,18 +82,35 @@ class _Run(Run):
         self._refuse_changed()
         if self.looks:
             return self._looked(node)
-        made = outputs.made(self.folder, self.cell)
-        in_program = sum(one["wall"] for one in made)
+        made = self._made()
         parameters = self.cell["parameters"]
-        values = {"start": started + max(0.0, took - in_program)}
+        values = {"start": started + self._around(took, made)}
         timed = [outputs.read(self.folder / str(one["run"]), one, values, parameters) for one in made[1:]]
         outputs.refuse_others(timed, parameters)
         self._clean()
-        return {"timed": timed, "throttled_seconds": round(self.waited, 3), **self._seen()}
+        return {"timed": timed, "throttled_seconds": round(self.waited, 3), **self._seen(), **self._more(made)}
 
     def _seen(self) -> dict:
         node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
-        return {"inside": seen.inside(self.folder), "mapped": seen.mapped(self.folder, node_files)}
+        noted = self.noted
+        return {"inside": seen.inside(noted), "mapped": seen.mapped(noted, node_files)}
+
+    @property
+    def noted(self) -> Path:
+        """Folder with what the program saw of the machine."""
+        return self.folder
+
+    def _made(self) -> list[dict]:
+        """Return what was logged of each run, with the warm-up. InvalidOutput if one of them went wrong."""
+        return outputs.made(self.folder, self.cell)
+
+    def _around(self, took: float, made: list[dict]) -> float:
+        """Return the seconds that the command took beside the program's runs."""
+        return max(0.0, took - sum(one["wall"] for one in made))
+
+    def _more(self, made: list[dict]) -> dict:
+        """Return what else belongs into the record."""
+        return {}
 
     def _looked(self, node: Node) -> dict:
         """Return what a watched run showed. It has no times."""
@@ -155,6 +172,15 @@ class _Run(Run):
             raise Unavailable(f"it could not be started: {said[-1] if said else f'exit status {code}'}")
         return took
 
+    @property
+    def path(self) -> str:
+        """PATH of the program on this host."""
+        return self.cell["parameters"].get("variables", {}).get("PATH", PATH)
+
+    def timer(self, node: Node) -> str:
+        """Return the path of the program that times, as a node sees it."""
+        return f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
+
     def _neighbour(self) -> contextlib.AbstractContextManager:
         """Return a context in which the study's neighbour runs, if this run has one."""
         if self.cell["stage"] not in (SAME, OTHER):
@@ -164,10 +190,9 @@ class _Run(Run):
 
     def _inside(self, node: Node, words: list[str]) -> list[str]:
         """Return a command that starts the timer in the node with these words."""
-        timer = f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
         # Without a folder: the timer needs none, and an image's `env` may not know --chdir.
         where = None if node.kind == ChangedRoot.kind else self.folder
-        return node.inside([timer, *words], where)
+        return node.inside([self.timer(node), *words], where)
 
     def _prepare(self) -> None:
         """Make a working folder for each run, and write the variables of the program."""
@@ -196,6 +221,10 @@ class _Run(Run):
         for run in range(self.number):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
         shutil.rmtree(self.folder / neighbour.FOLDER, ignore_errors=True)
+
+
+class RanksRun(ranks.OfRanks, ProgramRun):
+    """An attempt in progress whose program is started as MPI ranks."""
 
 
 def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> dict[str, str]:

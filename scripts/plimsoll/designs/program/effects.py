@@ -65,6 +65,11 @@ def _compared(own: pd.DataFrame) -> list[dict]:
     ]
     if {HOST, FILES} <= first:
         found += [{**row, "against": FILES, "adds": CONTAINER} for row in found if row["default"]]
+    found += [
+        {"stage": FIRST, "default": name, "runtime": name, "against": one, "adds": ladder.SPLITTING}
+        for name in ladder.OF_SPLIT
+        if name in first and (one := ladder.unsplit(name)) in first
+    ]
     for default in ladder.DEFAULTS:
         levels = [level for level in ladder.levels(default) if level in there.get(STEPS, set())]
         if levels and levels[-1] == default:

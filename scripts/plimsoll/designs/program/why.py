@@ -58,7 +58,24 @@ def _looked(records: Path, runtime: str) -> Looked | None:
 def differences(before: list[dict], after: list[dict]) -> list[str]:
     """Return a sentence for each difference between the records of two cells."""
     a, b = before[-1], after[-1]
-    return [*_settings(a["inside"], b["inside"]), *_libraries(a["mapped"], b["mapped"]), *_counts(before, after)]
+    return [
+        *_messages(a, b),
+        *_settings(a["inside"], b["inside"]),
+        *_libraries(a["mapped"], b["mapped"]),
+        *_counts(before, after),
+    ]
+
+
+def _messages(a: Mapping, b: Mapping) -> list[str]:
+    """Return a sentence if the messages of MPI ranks travelled in another way."""
+    one, other = (carried(side["transport"]) if "transport" in side else None for side in (a, b))
+    return [f"messages: {one} before, {other} after"] if one and other and one != other else []
+
+
+def carried(transport: Mapping) -> str:
+    """Return how messages travelled, in words: the transport, and for shared memory whether single copies are allowed."""
+    way = transport["carried_by"]
+    return f"{way} (single copy {transport['single_copy']})" if "shared memory" in way else way
 
 
 def _settings(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:

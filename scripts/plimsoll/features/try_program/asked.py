@@ -10,6 +10,7 @@ from typing import NamedTuple
 from plimsoll.designs.program.check import check_name, check_pattern
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.features.try_program import copied
+from plimsoll.features.try_program.ranks import Ranks
 
 # Largest folder that is copied for a study (bytes).
 LARGEST = 2**30
@@ -44,6 +45,7 @@ class Asked(NamedTuple):
     minutes: float
     width: float
     limit: float
+    ranks: Ranks | None = None
     beside: tuple[str, ...] = ()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import trial
+from plimsoll.features.try_program import ranks, trial
 from plimsoll.features.try_program.asked import Asked
 
 # Programs that runtimes start in a container, and that a look into it needs.
@@ -31,7 +31,9 @@ def needed(asked: Asked) -> list[Path]:
     opened = _opened(asked)
     tools = [Path(found) for name in TOOLS if (found := shutil.which(name))]
     own = [program] if not asked.folder or not program.is_relative_to(asked.folder) else []
-    loaded = [path for one in (program, *tools) for path in _loaded(one)]
+    if asked.ranks:
+        own += ranks.files_beside(opened)
+    loaded = [path for one in dict.fromkeys([program, *tools, *own]) for path in _loaded(one)]
     found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(asked)])
     kept = {path for path in found if path.is_file() and not _is_left_out(path, asked.folder)}
     if (size := sum(path.stat().st_size for path in kept)) > LARGEST:
@@ -77,7 +79,8 @@ def _opened(asked: Asked) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         work, trace = Path(temporary, "work"), Path(temporary, "trace")
         trial.prepare(asked, work)
-        words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace), *asked.command]
+        words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
+        words += [*ranks.launched(asked.ranks), *asked.command]
         environment = {**asked.variables, "PATH": trial.path_of(asked), "HOME": str(work), "LANG": "C.UTF-8"}
         try:
             subprocess.run(

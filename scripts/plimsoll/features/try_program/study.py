@@ -16,8 +16,9 @@ from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import beside, copied, recipe, trial
+from plimsoll.features.try_program import beside, copied, ranks, recipe, trial
 from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.trial import Tried
 
 ID = "my-{name}"
@@ -35,8 +36,9 @@ TIMES = {
 }
 # Defaults as a user would call them.
 CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
+ONE_CONTAINER = tuple(name for name in CALLED if name not in ladder.OF_SPLIT)
 # A default, by the default that is measured in its place where both work.
-BETTER_OF = {"podman-rootless": "podman"}
+BETTER_OF = {"podman-rootless": "podman", "podman-rootless-split": "podman-split"}
 # Begins a file of claims that stays as it is: the user's own.
 OWN_CLAIMS = "# Claims of your own"
 HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
@@ -111,7 +113,7 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
         copied.copy(asked.folder, config / "folder")
-    defaults = defaults_here()
+    defaults = defaults_here(asked.ranks)
     if asked.beside and (left_out := beside.left_out(defaults)):
         tell(left_out)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
@@ -129,6 +131,8 @@ def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
     # It may be a link to a path in the image.
     if not os.path.lexists(Path(image["rootfs"]) / ENV):
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
+    if asked.ranks:
+        ranks.refuse_image(Path(image["rootfs"]))
     content = yaml.safe_load(place.file.read_text())
     program = content["program"]
     tried = trial.in_container(asked, image["tag"], program.get("image_variables", {}))
@@ -179,10 +183,18 @@ def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | N
     return tried
 
 
-def defaults_here() -> list[str]:
+def _is_wanted(default: str, asked: Ranks | None) -> bool:
+    """Return whether a default is measured: those that split ranks only for a user who wants that."""
+    if default in ladder.OF_SPLIT:
+        return bool(asked and asked.split)
+    return asked is None or asked.in_one
+
+
+def defaults_here(asked: Ranks | None = None) -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
+    wanted = [name for name in CALLED if _is_wanted(name, asked)]
     missing = missing_here()
-    there = [name for name in CALLED if name not in missing]
+    there = [name for name in wanted if (ladder.unsplit(name) or name) not in missing]
     if not there:
         reasons = "; ".join(f"{runtimes.find(name).label}: {reason}" for name, reason in missing.items())
         raise PlimsollError(f"No runtime works here, so there is nothing to compare ({reasons}).")
@@ -192,7 +204,7 @@ def defaults_here() -> list[str]:
 def missing_here() -> dict[str, str]:
     """Return the runtimes that do not work here as a user would call them, each with the reason."""
     missing = {}
-    for name in CALLED:
+    for name in ONE_CONTAINER:
         try:
             runtimes.find(name).check()
         except Unavailable as reason:
@@ -260,7 +272,8 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
             FIRST: {"section": "ours", "runtime": first},
             STEPS: {"section": "ours", "runtime": steps},
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
-            LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))},
+            # mpirun starts ranks itself, so that the timer cannot watch them.
+            **({} if asked.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
             **(beside.experiments(first, defaults) if asked.beside else {}),
         },
         "figures": {
@@ -292,6 +305,7 @@ def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) 
         "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
         "expected_seconds": round(seconds, 4),
         "files": files,
+        **ranks.parameters(asked.ranks),
         "minutes": asked.minutes,
         "width": asked.width,
         **trial.parameters_of(asked),

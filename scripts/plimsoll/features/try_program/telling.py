@@ -28,7 +28,8 @@ def answer(study: Study, found: pd.DataFrame) -> list[str]:
     metric = study["metrics"][study["answer"]["metrics"][0]]
     [baseline] = study["answer"]["baseline"]["runtime"]
     told = [
-        _of_default(row, metric, words.level("runtime", baseline), found) for row in _defaults(found, baseline).itertuples()
+        [*_of_default(row, metric, words.level("runtime", baseline), found), *_splitting(row.runtime, study, metric, found)]
+        for row in _defaults(found, baseline).itertuples()
     ]
     return [sentence for sentences in told for sentence in sentences]
 
@@ -109,6 +110,21 @@ def _remedies(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
             told.append(f"With {row.adds} it is {compared(row, metric)} without {interval(row)}.")
         else:
             told.append(f"With {row.adds} it is {_alike(row)}.")
+    return told
+
+
+def _splitting(default: str, study: Study, metric: dict, found: pd.DataFrame) -> list[str]:
+    """Return the sentence about what splitting ranks over containers costs; empty for a default that does not split them."""
+    own = found[(found["stage"] == FIRST) & (found["runtime"] == default) & (found["adds"] == ladder.SPLITTING)]
+    told = []
+    for row in own.itertuples():
+        number = study["program"]["containers"]
+        if math.isnan(row.low):
+            told.append(f"Whether {number} containers differ from one is unknown: too few runs count.")
+        elif is_costly(row):
+            told.append(f"Over {number} containers it is {compared(row, metric)} in one {interval(row)}.")
+        else:
+            told.append(f"Over {number} containers and in one it is {_alike(row)}.")
     return told
 
 
