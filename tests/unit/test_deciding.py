@@ -88,6 +88,22 @@ def test_what_make_precise_cannot_decide_has_a_reason(measured, given, of_row, r
     assert reason in deciding.of(claim(**given), [row(**of_row)], measured)["undecidable"]
 
 
+def test_what_precise_cannot_decide_has_the_runs_and_the_time_that_would(measured):
+    found = deciding.of(claim(needed=400), [row()], measured)
+    assert (found["repetitions"], found["cells"], found["runs"]) == (400, 2, 790)
+    assert found["seconds"] == 395 * (4.0 + 7.0) and "width" not in found
+    # As many as were estimated were made, and did not decide it.
+    assert deciding.of(claim(needed=20, n_most=30), [row(n=30)], measured)["repetitions"] == 60
+    for unknown in (claim(needed=10001), claim(needed=None)):
+        assert deciding.of(unknown, [row()], measured).keys() == {"undecidable"}
+    assert deciding.of(claim(), [row(n=2)], measured).keys() == {"undecidable"}
+
+
+def test_a_comparison_that_was_not_measured_keeps_a_claim_open():
+    rows = [row(n=0, verdict="not measured"), row(verdict="reproduced")]
+    assert deciding.still_open(claim(), rows) == rows[:1]
+
+
 def test_what_narrowly_was_not_decided_gets_another_round(measured):
     assert deciding.of(claim(needed=4), [row()], measured)["repetitions"] == 10
 

@@ -105,7 +105,7 @@ SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2
 
 
 @pytest.fixture
-def disk(tmp_path):
+def disk(tmp_path, synced):
     """Yield a small disk with a file system: `place` is its folder, and `cut` switches it off and on."""
     place = tmp_path / "place"
     with disks.mounted(tmp_path / "disk", place, 32 * 2**20) as mount:

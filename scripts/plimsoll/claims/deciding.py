@@ -28,21 +28,21 @@ PAPER = "the paper"
 def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
     """Return what would decide a claim; None if it is decided, or if nothing was compared. `rows` are its comparisons.
 
-    `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. If it is
-    empty, there are also `repetitions` (of each cell), `cells` (their number), additional `runs` of these and their
-    `seconds`. `all_seconds` is the time if every cell of the study were repeated as often. `width` and `profile` are
-    arguments of the command.
+    `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. Whether or
+    not there is a reason, there are `repetitions` (of each cell), `cells` (their number), additional `runs` of these and
+    their `seconds`, if their number can be estimated. Without a reason there are more: `all_seconds` is the time if every
+    cell of the study were repeated as often. `width` and `profile` are arguments of the command.
     """
     if result["verdict"] != verdicts.INCONCLUSIVE or not rows:
         return None
     rows = still_open(result, rows)
+    paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
     if reason := _undecidable(result, rows, measured):
-        return {"undecidable": reason}
+        return {"undecidable": reason, **_arithmetic(result, rows, paths, measured)}
     wanted = int(result["needed"])
     if wanted <= result["n_most"]:
         # The estimate is as uncertain as the spread, so the next round of `plimsoll precise` can still decide the claim.
         wanted = min(precision.MAXIMUM, precision.GROWTH * int(result["n_most"]))
-    paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
     runs, seconds = _cost(paths, wanted, measured)
     whole = [path for path, cell in measured.plan["cells"].items() if cell["reason"] is None]
     return {
@@ -61,7 +61,22 @@ def still_open(result: dict, rows: list[dict]) -> list[dict]:
     if result["holds"] == verdicts.AVERAGE and result["whole"]:
         return rows
     decided = {number for number, part in enumerate(result["parts"], 1) if part["verdict"] != verdicts.INCONCLUSIVE}
-    return [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE and row["part"] not in decided]
+    return [
+        row for row in rows if row["verdict"] in (verdicts.INCONCLUSIVE, verdicts.UNMEASURED) and row["part"] not in decided
+    ]
+
+
+def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: Measured) -> dict:
+    """Return what would decide a claim that `plimsoll precise` cannot decide; empty if that cannot be estimated.
+
+    An estimate that was reached already was too low, so twice as many repetitions are counted.
+    """
+    needed = result.get("needed")
+    if needed is None or not needed <= blocks.MOST or min(row["n"] for row in rows) < blocks.SMALLEST:
+        return {}
+    wanted = int(needed) if needed > result["n_most"] else precision.GROWTH * int(result["n_most"])
+    runs, seconds = _cost(paths, wanted, measured)
+    return {"repetitions": wanted, "cells": len(paths), "runs": runs, "seconds": seconds}
 
 
 def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:

@@ -29,6 +29,7 @@ def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], s
         "b": b and {**b, "name": differing(a["name"], b["name"])},
         "said": asked.EXPECTED.get(compared["expected"], compared["expected"]),
         "n": int(compared["n"]),
+        "why": str(compared["test"]).removeprefix("none: "),
         "p": p_value(compared.get("p_supports")),
         "p_against": p_value(compared.get("p_opposes_holm")),
         "margin": sized(compared["margin"]) if not missing(compared["margin"]) else "",

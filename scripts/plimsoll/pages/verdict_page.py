@@ -28,6 +28,7 @@ MARKS = {
     verdicts.INCONCLUSIVE: "inconclusive",
     verdicts.NOT_TESTABLE: "untested",
     verdicts.UNAVAILABLE: "untested",
+    verdicts.UNMEASURED: "untested",
 }
 
 # At most this many comparisons of a claim are on the page; comparisons.csv has all.
@@ -201,6 +202,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
         "printed": printed_claims.row(result, rows, _out(result, study)),
         "rows": [comparison_rows.row(result, one, study, study.design.report.cell_label) for one in rows[:SHOWN]],
         "compared": len(rows),
+        "unmeasured": sum(row["verdict"] == verdicts.UNMEASURED for row in rows),
         "kind_said": wording.kind(result),
         "effects": wording.effects(result, rows),
         "size": wording.size(result),
@@ -245,6 +247,7 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
     return {
         **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
         **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part), "bound_said": wording.bound(part)},
+        "alike_said": wording.alike(part),
         "asked_said": asked.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
     }
 

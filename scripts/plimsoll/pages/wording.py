@@ -213,6 +213,15 @@ def bound(claim: dict) -> str:
     return f"For all {known['comparisons']} comparisons together (95 %): {', and '.join(told)}."
 
 
+def alike(claim: dict) -> str:
+    """Return a sentence on an open claim, or its part, whose differences are shown to be small; empty for any other."""
+    margin = claim.get("alike")
+    if claim["verdict"] != verdicts.INCONCLUSIVE or missing(margin):
+        return ""
+    within = _unsigned(shower(claim)(margin))
+    return f"There is no difference of {within} or more here (two one-sided tests, 5 %). A smaller one is not excluded."
+
+
 def _unsigned(told: str) -> str:
     return told.lstrip("+" + MINUS)
 
@@ -267,7 +276,7 @@ def rests_on(claim: dict, rows: list[dict]) -> str:
         return f"n = {int(claim['whole']['n'])}"
     deciding_rows = [row for row in rows if row["verdict"] == claim["verdict"]]
     numbers = [row["n"] for row in deciding_rows if row["n"]] or [row["n"] for row in rows if row["n"]]
-    return f"n = {_numbers(numbers)}" if numbers else "no run of both sides"
+    return f"n = {_numbers(numbers)}" if numbers else verdicts.UNMEASURED
 
 
 def unwatched(claim: dict) -> str:
@@ -292,7 +301,8 @@ def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
     # Parts of one claim may give the same sentence.
-    return [sentence for sentence in dict.fromkeys((*could_find, _would_take(claim, still_open, given))) if sentence]
+    told = (alike(claim), *could_find, _would_take(claim, still_open, given))
+    return [sentence for sentence in dict.fromkeys(told) if sentence]
 
 
 def _could_find(claim: dict, rows: list[dict]) -> str:
@@ -332,13 +342,21 @@ def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
     if decide["undecidable"]:
         within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
         some = f" It would decide {within} of the {len(rows)} open comparisons." if 0 < within < len(rows) else ""
-        return f"Undecidable here: {decide['undecidable']}.{some}"
+        return f"Undecidable here: {decide['undecidable']}.{_arithmetic(decide)}{some}"
     made = "" if claim["needed"] > claim["n_most"] else ", though as many as were made should have been enough"
     return (
         f"About {decide['repetitions']} repetitions should decide it{made}: {decide['runs']} more runs of its "
         f"{decide['cells']} cells, which take about {duration(decide['seconds'])}. The command repeats whatever in the study "
         f"is as uncertain, in at most {duration(decide['all_seconds'])}:"
     )
+
+
+def _arithmetic(decide: dict) -> str:
+    """Return a sentence on the runs and the time that would decide a claim; empty if they cannot be estimated."""
+    if not decide.get("repetitions"):
+        return ""
+    what = f"{decide['runs']:,} more runs of its {decide['cells']} cells"
+    return f" {decide['repetitions']:,} repetitions are {what}, which take about {duration(decide['seconds'])}."
 
 
 def command(claim: dict) -> str:
@@ -358,7 +376,7 @@ def _numbers(values: list[int]) -> str:
 
 def by_claim(comparisons: pd.DataFrame) -> dict[str, list[dict]]:
     """Return the comparisons by claim: contradicted ones first, then undecided ones, and larger effects before smaller."""
-    first = [verdicts.CONTRADICTED, verdicts.INCONCLUSIVE, verdicts.REPRODUCED]
+    first = [verdicts.CONTRADICTED, verdicts.INCONCLUSIVE, verdicts.REPRODUCED, verdicts.UNMEASURED]
     ranked = comparisons.assign(rank=comparisons["verdict"].map(first.index), size=-comparisons["effect"].abs())
     ranked = ranked.sort_values(["rank", "size"], kind="stable").drop(columns=["rank", "size"])
     return {claim: group.to_dict("records") for claim, group in ranked.groupby("claim")}
