@@ -71,6 +71,14 @@ def parsed(words: Iterable[str], inline: bool) -> tuple[str, dict]:
         return name, command.make_context(name, rest, parent=context, resilient_parsing=not complete).params
 
 
+def tried(page: Path) -> list[str]:
+    """Return the studies that `plimsoll try --name` has written on a page before."""
+    found = [
+        command.words for command in COMMANDS if command.page == page and "try" in command.words and "--name" in command.words
+    ]
+    return [f"my-{words[words.index('--name') + 1]}.yaml" for words in found]
+
+
 @pytest.mark.parametrize("command", of("./plimsoll", "plimsoll"))
 def test_a_command_of_plimsoll_can_be_typed(command):
     words = command.words[1:]
@@ -81,7 +89,7 @@ def test_a_command_of_plimsoll_can_be_typed(command):
         name, given = parsed(words, command.inline)
     except typer.Exit:  # --help and --version
         return
-    known(given.get("studies") or (), names.studies())
+    known(given.get("studies") or (), [*names.studies(), *tried(command.page)])
     known(given.get("runtimes") or (), names.runtimes())
     known(filter(None, [given.get("profile")]), names.profiles())
     settings = [word for word in given.get("config") or () if not PLACEHOLDER.fullmatch(word)]
