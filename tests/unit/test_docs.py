@@ -6,6 +6,7 @@ Nothing is executed that a page shows, except blocks of Python and dry runs of m
 import ast
 import functools
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 import typer
 import yaml
 from plimsoll import __main__ as stages
-from plimsoll import cli
+from plimsoll import cli, verdicts
 from plimsoll.claims import book
 from plimsoll.cli import names, show
 from plimsoll.config import configuration, studies, yaml_files
@@ -290,7 +291,18 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", "docs", str(tmp_path)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "tutorials/first-answer.html").is_file()
+    assert (tmp_path / "tutorials/own-program.html").is_file()
+    library = (tmp_path / "reference/verdicts.html").read_text()
+    public = [name for name, one in vars(verdicts).items() if getattr(one, "__module__", "") == verdicts.__name__]
+    assert public and [name for name in public if f'id="plimsoll.verdicts.{name}"' not in library] == []
+    study = (tmp_path / "reference/generated/studies/liu2020.html").read_text()
+    assert all(title in study for title in ("Recommendation", "The answer on the reference machine", "Cells", "Claims"))
+
+
+@pytest.mark.parametrize("function", [verdicts.judge, verdicts.judge_study])
+def test_the_library_says_what_goes_in_and_what_is_refused(function):
+    assert [name for name in inspect.signature(function).parameters if f"`{name}`" not in function.__doc__] == []
+    assert "Raise PlimsollError" in function.__doc__ and function.__doc__.startswith("Return ")
 
 
 def test_a_placeholder_is_told_from_a_name():
