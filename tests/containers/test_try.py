@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,11 @@ import yaml
 from plimsoll.designs.program import ladder
 from plimsoll.features.try_program import timer
 
+from tests import markdown
 from tests.conftest import PROJECT
+
+TUTORIAL = PROJECT / "docs/tutorials/own-program.md"
+TRIED = [command.words[1:] for command in markdown.commands(TUTORIAL) if "try" in command.words and "--" in command.words]
 
 PLANTED = """
 dd if=/dev/zero of=/dev/shm/planted bs=1M count=100 2>/dev/null || sleep 0.6
@@ -221,3 +226,27 @@ def test_two_planted_steps_are_named_and_what_gives_them_back_is_measured(tmp_pa
         "shared memory" in sentence for sentence in steps["namespaces of processes and shared memory, with a /dev/shm of 64 MB"]
     )
     assert "seccomp: 0 before, 2 after" in steps["the seccomp filter"]
+
+
+def saved(folder) -> None:
+    """Save the tutorial's programs as a reader does: each under the name before its block."""
+    text = TUTORIAL.read_text()
+    for name in re.findall(r"^Save this as `(\w+\.\w+)`", text, re.MULTILINE):
+        (block,) = re.findall(rf"^Save this as `{name}`.*?^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[:1]
+        (folder / name).write_text(block)
+    for block in markdown.blocks(TUTORIAL):
+        if "> notes.sql" in block.text:
+            subprocess.run(["bash", "-c", block.text], cwd=folder, check=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", [pytest.param(words, id=words[words.index("--name") + 1]) for words in TRIED])
+def test_a_program_of_the_tutorial_can_be_tried(tmp_path, monkeypatch, words):
+    """It is run a few times and not measured. A host without the program is left out."""
+    monkeypatch.setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    saved(tmp_path)
+    done = plimsoll(tmp_path, words[0], "--dry-run", *words[1:])
+    name = words[words.index("--name") + 1]
+    assert done.returncode == 0, done.stderr
+    study = yaml.safe_load((tmp_path / f"my-{name}.yaml").read_text())
+    assert study["program"]["command"] == list(words[words.index("--") + 1 :])

@@ -78,7 +78,7 @@ def printed(figure) -> list[str]:
 
 
 def check(figure) -> None:
-    """Check that every text is large enough to read, and that none lies under the legend."""
+    """Check that every text is large enough to read, and that none lies under the legend or over another panel's title."""
     found = texts(figure)
     small = {text.get_text() for text in found if text.get_fontsize() < style.SMALLEST}
     assert not small
@@ -86,6 +86,9 @@ def check(figure) -> None:
         inside = set(legend.findobj(Text))
         box = legend.get_window_extent()
         assert not [text.get_text() for text in found if text not in inside and text.get_window_extent().overlaps(box)]
+    titles = [title for axis in figure.axes for title in (axis.title, axis._left_title) if title.get_text()]
+    for one, other in itertools.combinations(titles, 2):
+        assert not one.get_window_extent().overlaps(other.get_window_extent()), (one.get_text(), other.get_text())
 
 
 def events(by="runtime", **given) -> FigureData:
@@ -414,6 +417,15 @@ def test_scenarios_show_every_container_of_the_paper_s_host(liu2020, config, pap
             ]
             assert list(pinned["core_of_rank"]) == ["0 0 1 1 2 2 3 3", "18 18 19 19 20 20 21 21"]
         check(found.figure)
+
+
+@pytest.mark.parametrize("name", ["fig04", "fig30"])
+def test_schemes_of_a_small_host_have_titles_apart(liu2020, config, small_host, name):
+    from plimsoll.config import studies
+    from plimsoll.planning import planner
+
+    made = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
+    check(drawn(render.described(liu2020, made, name, pd.DataFrame(), {})).figure)
 
 
 def test_what_cannot_be_measured_is_said_in_place_of_the_figure(tmp_path):

@@ -80,7 +80,7 @@ class Hosts:
     def pairs(self) -> list[tuple[str, str]]:
         """Return the names of each two hosts that are compared: those that measure a study in common.
 
-        There are none without the feature `compare`.
+        The list is empty without the feature `compare`.
         """
         if not self.compare or "compare" not in features.modules():
             return []

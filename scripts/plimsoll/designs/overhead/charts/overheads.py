@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 
 from plimsoll.designs.overhead import statistics
 from plimsoll.designs.overhead.charts import levels
-from plimsoll.figures import bars, style
+from plimsoll.figures import bars, findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -109,12 +109,17 @@ class Overheads(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        known = summary.dropna(subset=["change"])
-        told = "; ".join(
-            f"{row.label}, {levels.words.environment(row.runtime, row.storage)}: {style.percent(row.change)}"
-            for row in known.itertuples()
-        )
-        return f"{data.title}. Against bare metal: {told or 'nothing to compare'}."
+        changes = [
+            findings.Change(
+                f"{row.label}, {levels.words.environment(row.runtime, row.storage)}",
+                row.change,
+                row.change_low,
+                row.change_high,
+            )
+            for row in summary.dropna(subset=["change"]).itertuples()
+        ]
+        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
+        return f"{data.title}. {findings.farthest(changes, 'bare metal')} Against bare metal: {each or 'none known'}."
 
 
 CHARTS = [Overheads()]

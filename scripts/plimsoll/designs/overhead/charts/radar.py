@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from plimsoll.designs.overhead.charts import levels
 from plimsoll.designs.overhead.charts.overheads import Overheads
-from plimsoll.figures import style
+from plimsoll.figures import findings, style
 from plimsoll.figures.data import FigureData
 
 
@@ -55,11 +55,10 @@ class Radar(Overheads):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        told = "; ".join(
-            f"{row.label}, {levels.words.environment(row.runtime, row.storage)}: {row.score:.3f}"
-            for row in summary.dropna(subset=["score"]).itertuples()
-        )
-        return f"{data.title}. Scores: {told or 'none'}."
+        known = summary.dropna(subset=["score"]).itertuples()
+        scores = [(f"{row.label}, {levels.words.environment(row.runtime, row.storage)}", row.score) for row in known]
+        each = "; ".join(f"{name}: {score:.3f}" for name, score in scores)
+        return f"{data.title} (1 is the best runtime). {findings.ends(scores, 'of the best')} Scores: {each or 'none'}."
 
 
 def _of_paper(data: FigureData, metrics: list[str]) -> dict[str, list[float]]:

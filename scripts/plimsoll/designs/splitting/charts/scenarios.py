@@ -57,13 +57,15 @@ class Scenarios(Chart):
         rows = -(-len(panels) // columns)
         height = min(0.6 + 0.18 * summary.groupby(PANEL)["container"].max().max(), 1.9)
         wide = sum(map(len, sockets.values())) > 8
-        size = (2 * style.COLUMN_INCHES if wide else style.COLUMN_INCHES, 0.2 + height * rows)
+        # A narrow panel has its title on two lines.
+        size = (2 * style.COLUMN_INCHES, 0.2 + height * rows) if wide else (style.COLUMN_INCHES, 0.2 + (height + 0.1) * rows)
         figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
         for axis in axes.flat:
             axis.axis("off")
         for axis, key in zip(axes.flat, panels, strict=False):
             _panel(axis, bars.only(summary, dict(zip(PANEL, key, strict=True))), sockets)
-            axis.set_title(f"{cells.title(key[0], MODES[key[2][0]])}, {cells.level(key[1])}", loc="left", fontsize=7, pad=2)
+            setting, level = cells.title(key[0], MODES[key[2][0]]), cells.level(key[1])
+            axis.set_title(f"{setting},{' ' if wide else chr(10)}{level}", loc="left", fontsize=7, pad=2)
         return figure
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from plimsoll.analysis import blocks
 from plimsoll.designs.tuning import statistics
 from plimsoll.designs.tuning.factors import BASELINE
-from plimsoll.figures import bars, style
+from plimsoll.figures import bars, findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -60,11 +60,15 @@ class Strategies(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        told = "; ".join(
-            f"{data.options['labels'].get(row.strategy, row.strategy)}: {style.percent(row.change)}"
-            for row in summary.dropna(subset=["change"]).itertuples()
+        known = summary.dropna(subset=["change"]).itertuples()
+        changes = [
+            findings.Change(data.options["labels"].get(row.strategy, row.strategy), row.change, row.change_low, row.change_high)
+            for row in known
+        ]
+        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
+        return (
+            f"{data.title}. {findings.farthest(changes, 'the baseline')} Job time against the baseline: {each or 'none known'}."
         )
-        return f"{data.title}. Job time against the baseline: {told or 'nothing to compare'}."
 
 
 def _without_interval(data: FigureData, summary: pd.DataFrame) -> str:
