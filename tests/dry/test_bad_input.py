@@ -208,7 +208,7 @@ DOCKER_E2 = "uma/exact/E2/docker/any/default/standard/plain/beff"
             "the plan of liu2020 has no cell",
             marks=pytest.mark.long,
         ),
-        (f"liu2020/runs/{DOCKER_E2}.json", "is not the name of a record. Write runs/<cell>/<repetition>.json"),
+        (f"liu2020/runs/{DOCKER_E2}.json", "this is not the name of a record. Write runs/<cell>/<repetition>.json"),
     ],
 )
 def test_targets_that_there_are_not(project, target, sentence):

@@ -78,7 +78,7 @@ def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: Plan) -
 def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: Plan) -> None:
     path, _, number = rest.removesuffix(".json").rpartition("/")
     if not rest.endswith(".json") or not number.isdecimal():
-        raise PlimsollError(f"{target} is not the name of a record. Write runs/<cell>/<repetition>.json.")
+        raise PlimsollError(f"{target}: this is not the name of a record. Write runs/<cell>/<repetition>.json.")
     if path not in plan["cells"]:
         hint = spelling.hint(path, plan["cells"])
         raise PlimsollError(
