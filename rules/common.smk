@@ -15,7 +15,7 @@ from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import given_up, lock, stop
 from plimsoll.planning import planner, timetable, tries
-from plimsoll.terminal import again, counting, ending, interruption, requested
+from plimsoll.terminal import counting, ending, interruption, requested, restart
 from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
 from plimsoll.terminal.ready import refuse
@@ -108,7 +108,7 @@ def alone_and_at_home():
         try:
             FOLDER_LOCK = lock.hold_folder()
         except lock.Busy as busy:
-            again.when_free(busy, workflow.rundir, workflow.persistence.unlock)
+            restart.when_free(busy, workflow.rundir, workflow.persistence.unlock)
         if left := lock.left_by_others():
             print(f"plimsoll: {left}", file=sys.stderr, flush=True)
     except PlimsollError as problem:
@@ -130,7 +130,7 @@ def note_runs():
     runs = [run_of(wildcards) for wildcards in needed("measure")]
     try:
         if WORKFLOW.forget_other_tries(runs):
-            again.with_another_plan(workflow.rundir, workflow.persistence.unlock)
+            restart.with_another_plan(workflow.rundir, workflow.persistence.unlock)
         WORKFLOW.note_systems(runs)
     except PlimsollError as problem:
         refuse(problem)
@@ -160,7 +160,7 @@ def tell_findings():
     """Print the claims, and what this command took beside what it foretold, if the request ends with them."""
     if ending.is_telling(REQUEST.targets, REQUEST.dry):
         ending.tell(SELECTED)
-        if told := timetable.told(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
+        if told := timetable.summary(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
             print(f"plimsoll: {told}", file=sys.stderr, flush=True)
 
 
@@ -180,7 +180,7 @@ def say_last():
     if stop.restarts(Path("results")) and not interruption.happened.is_set():
         stop.forget(Path("results"))
         try:
-            again.with_another_plan(workflow.rundir, workflow.persistence.unlock)
+            restart.with_another_plan(workflow.rundir, workflow.persistence.unlock)
         except PlimsollError as problem:
             refuse(problem)
     if display.current:

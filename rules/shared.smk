@@ -8,7 +8,7 @@ from pathlib import Path
 from plimsoll import code, paths
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.figures import sources, together
+from plimsoll.figures import batch, sources
 from plimsoll.terminal import patience
 from plimsoll.workflow import image_of
 
@@ -70,4 +70,4 @@ def note_figures():
     drawn = needed("figure")
     patience.note_figures(Path("results"), [(job.study, job.figure) for job in drawn])
     notebooks = {(job.study, job.figure): sources.notebook(chart_of(job)) for job in drawn}
-    together.begin(Path("results"), notebooks, workflow.cores)
+    batch.begin(Path("results"), notebooks, workflow.cores)

@@ -37,7 +37,7 @@ while [ $# -gt 0 ]; do
         --set-up) set_up=yes ;;
         --while-open) while_open=yes ;;
         [!-]*=*) settings+=("$1") ;;
-        *) die "$1 is no option of host.sh, and no setting such as profile=paper." ;;
+        *) die "$1 is neither an option of host.sh nor a setting such as profile=paper. Nothing was measured." ;;
     esac
     shift
 done
@@ -54,7 +54,7 @@ done
 # Values for the description of the host (plimsoll.host.inventory).
 export PLIMSOLL_HOST=$name PLIMSOLL_NODE=$node PLIMSOLL_JOB=$job
 
-mkdir -p "$folder" || die "$folder cannot be made: give $name a folder that can be written."
+mkdir -p "$folder" || die "$folder cannot be made, so nothing was measured. Give $name a folder that can be written."
 folder=$(cd "$folder" && pwd)
 [ -z "$images" ] || images=$(realpath "$images")
 cd "$PROJECT"
@@ -65,7 +65,7 @@ export PYTHONPATH="$PROJECT/scripts"
 interpreter() { if [ -x .venv/bin/python ]; then echo .venv/bin/python; else echo python; fi; }
 
 exec 9>"$folder/host.lock"
-flock --wait 90 9 || [ $? -ne 1 ] || die "Another call measures $name in $folder: wait for it to end, or stop it."
+flock --wait 90 9 || [ $? -ne 1 ] || die "Another call measures $name in $folder. This one has measured nothing. Wait for the other to end, or stop it."
 
 child='' watcher=''
 # run COMMAND... : runs it in a session of its own, so that all of it can be ended at once.

@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace) -> int | None:
         return options.stage(options)
     from plimsoll.terminal import patience
 
-    with patience.told(options.says.format(**vars(options))):
+    with patience.announce(options.says.format(**vars(options))):
         return options.stage(options)
 
 
@@ -292,9 +292,9 @@ def _table(options: argparse.Namespace) -> None:
 
 def _figure(options: argparse.Namespace) -> None:
     """draw a figure by its notebook, and with it all others that this start of the workflow draws"""
-    from plimsoll.figures import together
+    from plimsoll.figures import batch
 
-    queue = together.Queue(options.results)
+    queue = batch.Queue(options.results)
     if queue.take(options.figure):
         return
     # Figures are drawn beside each other, and threads of one would be in the way of the others.
@@ -317,7 +317,7 @@ def _figure(options: argparse.Namespace) -> None:
         queue.draw(drawing.into, drawing.is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
         if queue.take(options.figure):
             return
-    with patience.told(line(options.figure)):
+    with patience.announce(line(options.figure)):
         data = drawing.gathered(options.figure)
         render.run(data, options.notebook, options.results, options.output, options.executed)
 

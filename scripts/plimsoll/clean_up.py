@@ -92,7 +92,7 @@ def everything(runtimes: Iterable[Runtime]) -> list[str]:
     for problem in problems:
         print(f"plimsoll: not removed: {problem}.", file=sys.stderr, flush=True)
     if problems:
-        raise PlimsollError("Something could not be removed, for the reason above. Resolve that, and type the command again.")
+        raise PlimsollError("Not everything was removed: the reason is above. Resolve it, and type the command again.")
     return list(removed)
 
 

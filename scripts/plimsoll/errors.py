@@ -67,7 +67,10 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
         print(f"plimsoll: {plain(str(problem))}", file=sys.stderr)
         return 1 if isinstance(problem, Outage | Incomplete) else refused
     except MemoryError:
-        print("plimsoll: this host has no memory left: free some of it, or take a smaller profile.", file=sys.stderr)
+        print(
+            "plimsoll: this host has no memory left. What was measured is kept. Free some memory, or take a smaller profile.",
+            file=sys.stderr,
+        )
         return refused
     except KeyboardInterrupt:
         # The workflow explains an interruption in two lines, and a job may end after them.

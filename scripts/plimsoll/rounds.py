@@ -22,7 +22,10 @@ def make(targets: list[str], settings: list[str]) -> None:
     words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
     command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
     if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
-        raise Incomplete("The workflow failed; its messages are above. What was measured is kept.")
+        raise Incomplete(
+            "The workflow failed. Its messages are above. What was measured is kept: type the command again "
+            "when the cause is removed."
+        )
 
 
 def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:

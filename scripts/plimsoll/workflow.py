@@ -379,7 +379,8 @@ def refuse_other_host(config: dict) -> None:
     """Raise PlimsollError if the plan is for a host that is only described: nothing of it can be measured here."""
     if config.get("host_file"):
         raise PlimsollError(
-            f"{config['host_file']} describes another host, which can be planned for but not measured: add --dry-run."
+            f"{config['host_file']} describes another host, for which plans can be made. Nothing can be "
+            "measured on it from here. Add --dry-run."
         )
 
 

@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
     || die "axe-core $version could not be fetched: check the network, then run again."
 packed=$work/axe-core-$version.tgz
 [ "$(openssl dgst -sha512 -binary "$packed" | base64 --wrap=0)" = "$integrity" ] \
-    || die "axe-core $version is not the package that this project knows: its checksum differs. It is not used."
+    || die "axe-core $version has another checksum than the one in this project, so it is not used."
 tar -xzf "$packed" -C "$work"
 mkdir -p "$folder"
 cp "$work/package/LICENSE" "$folder"

@@ -68,7 +68,7 @@ need_packages() {
         missing+=("${wanted%%|*}")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
-    is_root && have apt-get || die "$why needs ${missing[*]} (these are Debian's packages): install them by hand, which takes root, then run again."
+    is_root && have apt-get || die "$why needs ${missing[*]} (Debian's names of packages). Only root can install them: do so, then run again."
     # A package manager that was killed half-way refuses all work until this has been done.
     dpkg --configure -a >/dev/null || true
     say "installing ${missing[*]}"

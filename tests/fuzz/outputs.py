@@ -15,7 +15,7 @@ from plimsoll.instruments import events, mpi_profile
 from plimsoll.runtimes import docker_nested
 from plimsoll.runtimes.guests import agent
 from plimsoll.services import iterations, limits
-from plimsoll.services.hadoop import rest, told
+from plimsoll.services.hadoop import job_answers, rest
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads import hpcc, printed, sysbench
 from plimsoll.workloads.base import InvalidOutput
@@ -231,15 +231,15 @@ def _history(data: bytes) -> dict[str, float]:
         if not isinstance(answers.get(part), dict):
             raise rest.NoAnswer(f"{part}: it is no dictionary")
     found = {
-        "job": told.job(answers["job"]),
-        "counters": told.counters(answers["counters"]),
-        "conf": told.configuration(answers["conf"]),
+        "job": job_answers.job(answers["job"]),
+        "counters": job_answers.counters(answers["counters"]),
+        "conf": job_answers.configuration(answers["conf"]),
     }
     return readings.values(judge.job("small", found, Prices(Path("x"), 100, 60, 9000, "in", "out"), {}, STRATEGIES))
 
 
 def _app(data: bytes) -> object:
-    return told.app(rest.document(data, "x"))
+    return job_answers.app(rest.document(data, "x"))
 
 
 class _Stream:

@@ -171,7 +171,9 @@ def test_nothing_that_is_there_is_written_over(results, archive, tmp_path):
     assert not pack(results, archive)
     other = tmp_path / "measured.zip"
     other.write_text("another one")
-    with pytest.raises(PlimsollError, match=r"measured.zip is there, and holds something else: move it away"):
+    with pytest.raises(
+        PlimsollError, match=r"measured.zip is there, and is not such an archive. It was not changed. Move it away"
+    ):
         pack(results, other)
     assert other.read_text() == "another one" and list(tmp_path.iterdir()) == [other]
 

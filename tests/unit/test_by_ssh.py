@@ -137,7 +137,7 @@ def test_a_host_that_stays_away_is_given_up(world, monkeypatch):
 
 def test_what_failed_there_is_not_done_and_what_was_measured_is_here(world):
     (world.home / "fails").touch()
-    with pytest.raises(PlimsollError, match="far: the measuring there failed; its messages are above"):
+    with pytest.raises(PlimsollError, match="far: measuring failed there. Its messages are above"):
         world.measure()
     assert world.results() == {"results/liu2020/runs/0.json"}
     (world.home / "fails").unlink()
@@ -155,7 +155,7 @@ def test_a_host_that_lost_everything_goes_on_with_what_is_here(world):
 
 def test_a_project_that_is_no_checkout_is_refused(world):
     shutil.rmtree(world.project / ".git")
-    with pytest.raises(PlimsollError, match="is no checkout of git"):
+    with pytest.raises(PlimsollError, match="is not a checkout of git"):
         world.measure()
 
 

@@ -88,7 +88,7 @@ def test_a_mistyped_factor_is_refused_in_every_design(claims, study, key):
     loaded = built(study)
     book.check_against(loaded, claims[study])
     claim = next(claim for claim in claims[study] if "parts" not in claim)
-    with pytest.raises(PlimsollError, match=rf"{claim['id']}: {key}: 'runtimes' is no factor of the study \("):
+    with pytest.raises(PlimsollError, match=rf"{claim['id']}: {key}: 'runtimes' is not a factor of the study \("):
         book.check_against(loaded, [{**claim, key: {"runtimes": ["docker"]}}])
 
 
@@ -115,10 +115,10 @@ def test_a_claim_gives_what_its_quantity_is_set_against(claims, study, quantity,
         ("liu2020", "c01", {"values": {"exact": 87}}, "values.'exact': 87 is no share between 0 and 1"),
         ("liu2020", "c01", {"values": {"exact": "half"}}, "values.'exact': 'half' is no share between 0 and 1"),
         ("plimsoll2026", "c06", {"values": {"a": "TPC"}}, "values.a: 'TPC' is not one of shared memory, TCP"),
-        ("liu2020", "c13", {"quantity": "relative loss"}, "relative_to: the quantity 'relative loss' needs it"),
+        ("liu2020", "c13", {"quantity": "relative loss"}, "relative_to is missing: the quantity 'relative loss' needs it"),
         ("jha2021", "c01", {"a": {"statistic": ["medain"]}}, "a.statistic: 'medain' is not a level of the study"),
-        ("jha2021", "c01", {"a": {"statistic": ["median"]}}, "a and b: only one of them names a statistic"),
-        ("jha2021", "c01", {"a": {"benchmark": ["linpack"]}}, "a and b: only one of them names a benchmark"),
+        ("jha2021", "c01", {"a": {"statistic": ["median"]}}, "only one of the sides a and b names a statistic"),
+        ("jha2021", "c01", {"a": {"benchmark": ["linpack"]}}, "only one of the sides a and b names a benchmark"),
     ],
 )
 def test_a_claim_that_would_be_asked_of_nothing_or_of_something_else_is_refused(claims, study, number, change, said):
@@ -131,7 +131,7 @@ def test_a_claim_that_would_be_asked_of_nothing_or_of_something_else_is_refused(
 
 def test_a_trend_is_along_a_factor(claims, liu2020):
     trend = next(claim for claim in claims["liu2020"] if "along" in claim and "untestable" not in claim)
-    with pytest.raises(PlimsollError, match="along.factor: 'granularities' is no factor of the study"):
+    with pytest.raises(PlimsollError, match="along.factor: 'granularities' is not a factor of the study"):
         book.check_against(liu2020, [{**trend, "along": {**trend["along"], "factor": "granularities"}}])
 
 

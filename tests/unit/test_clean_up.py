@@ -114,7 +114,7 @@ def test_what_cannot_be_removed_is_said_once_and_the_rest_removed(built, capsys)
     def refuses() -> list[str]:
         raise Unavailable("the Docker engine does not answer")
 
-    with pytest.raises(PlimsollError, match="Something could not be removed, for the reason above"):
+    with pytest.raises(PlimsollError, match="Not everything was removed: the reason is above"):
         clean_up.everything([types.SimpleNamespace(forget=refuses) for _ in range(3)])
     assert capsys.readouterr().err.count("plimsoll: not removed: the Docker engine does not answer.\n") == 1
     assert not (built / ".jars").exists()

@@ -15,7 +15,7 @@ from plimsoll.claims import across, verdicts
 from plimsoll.config import studies as configured
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import opening
-from plimsoll.features.compare import asked, drawing, junit, studies, two_sets
+from plimsoll.features.compare import choices, drawing, junit, studies, two_sets
 from plimsoll.measuring import record
 from plimsoll.planning import planner
 from plimsoll.result_sets import comparable, findings, sets
@@ -598,7 +598,10 @@ def test_studies_that_both_have_are_compared(tmp_path, capsys):
     assert status == 0 and set(rows_of(out)["study"]) == {"li2018"}
     shutil.rmtree(tmp_path / "b/li2018")
     assert compare({side: tmp_path / side for side in "ab"}, tmp_path)[0] == 2
-    assert f"A has li2018, {STUDY} and B has jha2018: only sets of the same study are compared." in capsys.readouterr().err
+    assert (
+        f"A has li2018, {STUDY} and B has jha2018, so nothing can be compared. Name two sets that share a study."
+        in capsys.readouterr().err
+    )
 
 
 @pytest.fixture
@@ -658,7 +661,7 @@ def test_every_study_of_the_reference_can_be_compared_with_itself():
     """The studies cover all designs: with iterations, with watched runs, and with counts that never vary."""
     for name in configured.names(configured.STUDIES):
         (one,) = sets.read(REFERENCE / name).values()
-        found = studies.compare(configured.load(name, designs.known()), one, one, asked.Asked())
+        found = studies.compare(configured.load(name, designs.known()), one, one, choices.Asked())
         assert not found.refusal and set(found.left_out.values()) <= {comparable.EMULATED} and len(found.rows) > 10
         assert set(found.rows["answer"]) <= {"alike", "undecided"}
         assert {finding["standing"] for finding in found.findings} <= {findings.ALIKE, findings.OPEN}
@@ -681,7 +684,7 @@ def test_a_cell_as_a_whole_has_a_name(name):
 def test_watched_runs_decide_nothing():
     loaded = built("liu2020")
     (one,) = sets.read(REFERENCE / "liu2020").values()
-    found = studies.compare(loaded, one, one, asked.Asked())
+    found = studies.compare(loaded, one, one, choices.Asked())
     watched = found.rows[found.rows["kind"] == studies.WATCHED]
     assert len(watched) > 100 and not watched["cell"].str.contains("/plain/").any()
     assert found.deciding["cell"][found.deciding["kind"] == studies.CELL].str.contains("/plain/").all()
@@ -807,12 +810,12 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("", "b"), "Two sets of results are compared: name both"),
+        (("", "b"), "Two sets of results are needed, and at most one is named. Name both"),
         (("none", "b"), "none: there is no such folder or archive."),
         (("set.zip", "b"), "set.zip is damaged, or no archive: copy it again"),
         (("empty", "b"), "empty holds no results: neither it nor a folder in it has observations.csv"),
         (("broken", "b"), "broken/observations.csv is not a table of observations"),
-        (("old", "b"), "old/observations.csv has no column instrument: an earlier version wrote it"),
+        (("old", "b"), "old/observations.csv has no column instrument: an earlier version of Plimsoll wrote it"),
         (("unknown", "unknown"), "unknown.yaml cannot be read"),
         (("b", "b", "--margin", "wide"), "The margin 'wide' is not a number"),
         (("b", "b", "--margin", "0"), "The margin must be above 0"),
@@ -836,13 +839,13 @@ def test_bad_input_is_one_sentence_and_status_2(folders, tmp_path, capsys, monke
 def test_two_sets_of_one_study_are_not_a_set(folders, tmp_path):
     shutil.copytree(folders["a"], tmp_path / "both/one")
     shutil.copytree(folders["a"], tmp_path / "both/two")
-    with pytest.raises(PlimsollError, match=f"both of {STUDY}: name one of them"):
+    with pytest.raises(PlimsollError, match=f"both results of {STUDY}. Name one of them"):
         sets.read(tmp_path / "both")
 
 
 def test_where_files_go_follows_from_the_names_of_the_sets(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     a, b = Path("results/reference/liu2020"), Path("results/sessions/liu2020/2")
-    assert asked.folder(a, b) == Path("results/compare/reference-liu2020-sessions-liu2020-2")
-    assert asked.folder(Path("results"), Path("/elsewhere/results/")) == Path("results/compare/results-elsewhere")
-    assert asked.name_of(Path("/some/where/else")) == "else"
+    assert choices.folder(a, b) == Path("results/compare/reference-liu2020-sessions-liu2020-2")
+    assert choices.folder(Path("results"), Path("/elsewhere/results/")) == Path("results/compare/results-elsewhere")
+    assert choices.name_of(Path("/some/where/else")) == "else"

@@ -7,9 +7,20 @@ from pathlib import Path
 
 import pytest
 from plimsoll.errors import PlimsollError
-from plimsoll.features.doctor import company, doctor, examination, finding, kernel, memory, places, processors, runtimes, seen
+from plimsoll.features.doctor import (
+    company,
+    doctor,
+    examination,
+    finding,
+    kernel,
+    memory,
+    places,
+    processors,
+    readings,
+    runtimes,
+)
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
-from plimsoll.host import disk, quieted, slowed, system, topology
+from plimsoll.host import disk, quiet_settings, slowdowns, system, topology
 from plimsoll.measuring import noise
 from plimsoll.terminal.listing import Runtime
 
@@ -29,24 +40,24 @@ def put(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-def window(memory=(4 * GIB, 4 * GIB), **used) -> seen.Window:
+def window(memory=(4 * GIB, 4 * GIB), **used) -> readings.Window:
     """Return a window of a second, in which the counters of a snapshot rose by `used`."""
     spans = [(snapshot(when=0.0), snapshot(**{"when": 1.0, **used}))]
-    return seen.Window(noise.neighbours(spans, 8, **LIMITS, apart=True), "loop, process 7 of ann", memory)
+    return readings.Window(noise.neighbours(spans, 8, **LIMITS, apart=True), "loop, process 7 of ann", memory)
 
 
 @pytest.fixture
 def look(tmp_path):
     """Return a function that sees the made-up machine with two sockets, with some files, and with other values."""
 
-    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> seen.Seen:
+    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> readings.Seen:
         root = put(machine.write(tmp_path / "machine"), files or {})
         sysfs = root / "sys"
         allowed = {"cpusets": True, "root": True, "events": {"cycles": "cycles"}, "perf_event_paranoid": "2"}
         usual = {
             "host": {**topology.discover(root), **allowed},
             "facts": system.facts(sysfs, root / "proc"),
-            "clock": seen.clock(sysfs),
+            "clock": readings.clock(sysfs),
             "cgroup": "2",
             "throttled": {},
             "swap": (0, 0),
@@ -55,7 +66,7 @@ def look(tmp_path):
             "runtimes": {"docker": Runtime("required", version="Docker 28")},
             "folder": tmp_path,
         }
-        return seen.Seen(**{**usual, **values})
+        return readings.Seen(**{**usual, **values})
 
     return of
 
@@ -97,9 +108,9 @@ def test_files_of_the_kernel(look, judge, files, level, value):
 @pytest.mark.parametrize(
     ("judge", "values", "level"),
     [
-        (processors.heat, {"throttled": {slowed.HEAT: 0.0}}, FINE),
-        (processors.heat, {"throttled": {slowed.HEAT: 3.0}}, NOTE),
-        (processors.heat, {"throttled": {slowed.HEAT: 3.0}, "window": window(throttled={slowed.HEAT: 0.5})}, NOTE),
+        (processors.heat, {"throttled": {slowdowns.HEAT: 0.0}}, FINE),
+        (processors.heat, {"throttled": {slowdowns.HEAT: 3.0}}, NOTE),
+        (processors.heat, {"throttled": {slowdowns.HEAT: 3.0}, "window": window(throttled={slowdowns.HEAT: 0.5})}, NOTE),
         (processors.quota, {"throttled": {"/cg/job": 0.0}}, FINE),
         (processors.quota, {"throttled": {"/cg/job": 2.0}}, NOTE),
         (processors.steal, {"window": window(stolen=0.2)}, FINE),
@@ -123,10 +134,10 @@ def test_what_the_window_and_the_counters_show(look, judge, values, level):
 
 def test_heat_and_quotas_at_work_warn(look):
     """A cause counts only if it is at both ends of the window, as in runs."""
-    causes = {slowed.HEAT: 0.0, "/cg/job": 0.0}
+    causes = {slowdowns.HEAT: 0.0, "/cg/job": 0.0}
     spans = [(snapshot(throttled=causes), snapshot(when=1.0, throttled=dict.fromkeys(causes, 0.4)))]
     now = window()._replace(during=noise.neighbours(spans, 8, **LIMITS, apart=True))
-    of = look(throttled={slowed.HEAT: 3.0, "/cg/job": 3.0}, window=now)
+    of = look(throttled={slowdowns.HEAT: 3.0, "/cg/job": 3.0}, window=now)
     assert processors.heat(of).level == processors.quota(of).level == WARNS
     assert "/cg/job: 3.0 s" in processors.quota(of).value
 
@@ -163,7 +174,7 @@ def test_counters_and_rights(look):
 
 def test_a_quiet_machine_is_named(look, monkeypatch):
     assert "quiet machine" not in [one.name for one in kernel.findings(look())]
-    monkeypatch.setattr(quieted, "noted", lambda: {"kept": True})
+    monkeypatch.setattr(quiet_settings, "noted", lambda: {"kept": True})
     assert "quiet machine" in [one.name for one in kernel.findings(look())]
 
 

@@ -34,8 +34,8 @@ def test_hosts_may_be_named_in_any_way(given):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({}, "No host is named: --config hosts="),
-        ({"hosts": ["n1", "n1"]}, "hosts: n1 is named twice"),
+        ({}, "No host is named. Name nodes of Slurm with --config hosts="),
+        ({"hosts": ["n1", "n1"]}, "hosts: two of them have the name n1"),
         ({"hosts": ["../n1"]}, "hosts.0.name: '../n1' does not match"),
         ({"hosts": {"n1": {}}}, "hosts: {'n1': {}} is not a list"),
         (
@@ -44,7 +44,7 @@ def test_hosts_may_be_named_in_any_way(given):
         ),
         ({"hosts": [{"name": "n1", "ssh": "-oProxyCommand=x"}]}, "hosts.0.ssh: '-oProxyCommand=x' does not match"),
         ({"hosts": [{"name": "n1", "ssh": "me@n1", "folder": "a b"}]}, "hosts.0.folder: 'a b' does not match"),
-        ({"hosts": ["n1", {"name": "n2", "ssh": "me@n2"}]}, "nodes of Slurm and hosts that ssh reaches take two calls"),
+        ({"hosts": ["n1", {"name": "n2", "ssh": "me@n2"}]}, "one call takes nodes of Slurm, or hosts that ssh reaches"),
         ({"hosts": ["n1"], "settings": ["profile"]}, "settings.0: 'profile' does not match"),
         ({"hosts": ["n1"], "settings": ["sead=1"]}, "unknown key 'sead'"),
         ({"hosts": ["n1"], "settings": ["studies=liu2021"]}, "There is no study 'liu2021'"),
@@ -248,7 +248,11 @@ def test_nothing_of_slurm_reaches_the_workflow_but_which_node_and_job_it_is(scri
     ("words", "environment", "sentence"),
     [
         (["n1"], {}, "usage: host.sh NAME FOLDER"),
-        (["n1", "f", "--image", "x"], {}, "--image is no option of host.sh, and no setting such as profile=paper."),
+        (
+            ["n1", "f", "--image", "x"],
+            {},
+            "--image is neither an option of host.sh nor a setting such as profile=paper. Nothing was measured.",
+        ),
         (["n1", "f", "--images"], {}, "--images needs a value."),
         (["n1", "f", "--slurm"], {}, "n1 is measured by a job of Slurm on it, and this is no such job: add --profile"),
         (["n1", "f", "--slurm"], {"SLURMD_NODENAME": "n2"}, "n1 is measured by a job of Slurm on it, and this is n2: add"),

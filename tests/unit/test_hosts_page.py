@@ -172,8 +172,8 @@ def test_what_is_no_host_is_refused_in_one_sentence(host, tmp_path, capsys):
     for folders, sentence in (
         ([tmp_path / "none"], "there is no such folder or archive"),
         ([empty], f"{empty} has no verdicts"),
-        ([twice, tmp_path / "other"], "Two of them are of a host n1"),
-        ([damaged], "has no whole verdicts"),
+        ([twice, tmp_path / "other"], "Two of the folders have results of a host n1"),
+        ([damaged], "are damaged ("),
     ):
         assert made(tmp_path, *folders)[0] == 1
         said = capsys.readouterr().err

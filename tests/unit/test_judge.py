@@ -172,7 +172,7 @@ def test_other_files_of_the_folder_stay_out_of_the_archive(tmp_path):
             {},
             [{**HIGHER, "a": {"lvel": ["9"]}}],
             {},
-            "own.yaml, line 4: own-c01: a: 'lvel' is no factor of the study (did you mean level?) (metric, level, file).",
+            "own.yaml, line 4: own-c01: a: 'lvel' is not a factor of the study (did you mean level?) (metric, level, file).",
         ),
         (
             {},
@@ -187,7 +187,12 @@ def test_other_files_of_the_folder_stay_out_of_the_archive(tmp_path):
             "own.yaml, line 4: own-c01: metrics: 'tim' is neither a metric of the study",
         ),
         ({}, [{**HIGHER, "expect": "higher"}], {}, "own.yaml, line 4: claims.0: unknown key 'expect'"),
-        ({}, CLAIMS, {"baseline": {"level": ["2"]}}, "own.yaml, line 26: baseline.level: '2' is no level of the table: 1, 9."),
+        (
+            {},
+            CLAIMS,
+            {"baseline": {"level": ["2"]}},
+            "own.yaml, line 26: baseline.level: '2' is not a level of the table. It has 1, 9.",
+        ),
         (
             {},
             CLAIMS,
@@ -206,14 +211,15 @@ def test_two_units_in_one_metric_are_refused(tmp_path):
     table = rows()
     table.loc[5, "unit"] = "ms"
     assert refusal(tmp_path, table) == (
-        "results.csv, line 7: time has the unit 'ms', and 's' in results.csv, line 2: give both rows one unit, or two metrics."
+        "results.csv, line 7: time has the unit 'ms' there, and 's' in results.csv, line 2. "
+        "Give both rows the same unit, or make two metrics of them."
     )
 
 
 def test_a_unit_that_is_not_the_one_of_the_data_is_refused(tmp_path):
     assert refusal(tmp_path, rows(), metrics={"time": {"unit": "ms"}}) == (
-        "results.csv, line 2: time has the unit 's', and 'ms' in own.yaml, line 26: the rows are not converted, so name their "
-        "unit there, or leave it out."
+        "results.csv, line 2: time has the unit 's' there, and 'ms' in own.yaml, line 26. Rows are not converted. Write the "
+        "rows' unit in the study, or leave it out."
     )
     same = judged.of_file(written(tmp_path, rows(), metrics={"time": {"unit": "s"}}))
     assert same.study["metrics"]["time"]["unit"] == "s"
@@ -239,7 +245,7 @@ def test_a_pattern_of_files_may_be_absolute(tmp_path, absolute, monkeypatch):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("fast", "time is 'fast', which is no number."),
+        ("fast", "time is 'fast', which is not a number."),
         ("inf", "time is 'inf', which cannot have been measured."),
         ("", "time is ''"),
     ],
@@ -255,8 +261,11 @@ def test_a_line_with_a_value_too_many_and_a_column_that_is_twice_are_refused(tmp
     whole = (tmp_path / "results.csv").read_text()
     for text, said in (
         (whole.replace("\n1,x", "\n1,x,2", 1), "results.csv, line 2: it has 7 values, and there are 6 columns."),
-        (whole.replace("level,file", "file,file", 1), "results.csv, line 1: the column 'file' is there twice."),
-        ("level,file,value\n", "results.csv: it has no rows below its heads."),
+        (
+            whole.replace("level,file", "file,file", 1),
+            "results.csv, line 1: two columns have the name 'file'. Rename one of them.",
+        ),
+        ("level,file,value\n", "results.csv: it has no rows below the names of its columns."),
     ):
         (tmp_path / "results.csv").write_text(text)
         with pytest.raises(PlimsollError) as refused:
@@ -275,7 +284,7 @@ def test_zero_and_one_run_per_cell_are_refused(tmp_path):
 
 def test_better_is_refused_of_a_metric_without_a_direction():
     table, claim = rows().assign(unit="points"), {**HIGHER, "expected": "better"}
-    with pytest.raises(PlimsollError, match="of which nothing says whether higher or lower is better"):
+    with pytest.raises(PlimsollError, match="but nothing says whether a higher or a lower"):
         judge(table, [claim])
     assert judge(table, [claim], metrics={"time": {"better": "higher"}}).verdicts == {"table-c01": "reproduced"}
 
@@ -429,7 +438,7 @@ def test_some_rows_with_a_block_and_some_without_are_refused(tmp_path):
     table = rows().astype({"block": str})
     table.loc[3, "block"] = ""
     assert refusal(tmp_path, table) == (
-        "results.csv, line 5: it names no block, and results.csv, line 2 does: give all rows a block, or none of them."
+        "results.csv, line 5 names no block, and results.csv, line 2 does. Give all rows a block, or none of them."
     )
 
 
@@ -502,7 +511,7 @@ def test_a_paper_that_prints_means_alone_is_consistent_by_them(tmp_path):
 def test_means_beside_single_values_and_a_mean_twice_are_refused(tmp_path):
     both = pd.concat([rows(), summarised(rows())])
     assert "a mean, and results.csv, line 2 is a single value" in refusal(tmp_path, both)
-    assert "has a mean of time already" in refusal(tmp_path, pd.concat([summarised(rows())] * 2))
+    assert "there is another mean of time for the same cell" in refusal(tmp_path, pd.concat([summarised(rows())] * 2))
 
 
 @pytest.mark.parametrize(
@@ -511,8 +520,8 @@ def test_means_beside_single_values_and_a_mean_twice_are_refused(tmp_path):
         ("sd", -0.1, "time has the standard deviation -0.1, which is never below 0."),
         ("n", 0, "time has n = 0, and a number of runs is whole and at least 1."),
         ("n", 2.5, "time has n = 2.5, and a number of runs is whole and at least 1."),
-        ("mean", 0, "time has the mean 0, and sides are compared by the ratio of their means, which needs means above 0."),
-        ("mean", -1, "time has the mean -1, and sides"),
+        ("mean", 0, "time has the mean 0. Sides are compared by the ratio of their means, which needs means above 0."),
+        ("mean", -1, "time has the mean -1. Sides"),
     ],
 )
 def test_means_spreads_and_numbers_that_no_runs_have_are_refused(tmp_path, column, value, said):

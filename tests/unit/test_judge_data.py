@@ -60,12 +60,16 @@ def test_rows_are_read_from_a_zip(tmp_path):
         (
             {"a.csv": "x", "b.csv": "x"},
             "z.zip",
-            "z.zip has several files with data (a.csv, b.csv): name one, such as z.zip/a.csv",
+            "z.zip has several files with data (a.csv, b.csv). Name one, such as z.zip/a.csv",
         ),
-        ({"notes.md": "x"}, "z.zip", "z.zip has no file with data that is read: .csv, .tsv, .parquet, .json, .xml, .log."),
+        (
+            {"notes.md": "x"},
+            "z.zip",
+            "z.zip has no file with data. Files that can be read end in .csv, .tsv, .parquet, .json, .xml, .log.",
+        ),
         ({"a.csv": "x"}, "z.zip/b.csv", "z.zip/b.csv cannot be read: No such file or directory."),
         ({"a.csv": "x"}, "z.zip/*.json", "z.zip/*.json: there is no such file."),
-        ({"a.csv": "level,value\n1,fast\n"}, "z.zip", "z.zip/a.csv, line 2: value is 'fast', which is no number."),
+        ({"a.csv": "level,value\n1,fast\n"}, "z.zip", "z.zip/a.csv, line 2: value is 'fast', which is not a number."),
     ],
 )
 def test_a_zip_that_cannot_be_judged_is_refused_in_a_sentence(tmp_path, files, data, said):
@@ -182,7 +186,7 @@ def test_what_a_paper_prints_is_shown_beside_the_verdicts(tmp_path, monkeypatch,
     assert list(found.verdicts.values()) == ["reproduced", "contradicted", "contradicted"]
     for changed, said in (
         (table.rename(columns={"file": "flie"}), "table, as printed, line 1: there is no column 'file' (did you mean flie?)"),
-        (table.assign(mean=""), "table, as printed, row 1: it has no mean"),
+        (table.assign(mean=""), "table, as printed, row 1: this row of the paper's own table has no mean"),
         (
             table.assign(metric="tiem"),
             "table, as printed, row 1: no row of the data has the metric 'tiem' (did you mean time?)",
@@ -211,12 +215,14 @@ def test_two_sessions_without_blocks_are_pooled_and_that_is_said(tmp_path):
 def test_a_study_and_data_that_disagree_on_what_is_better_are_refused(tmp_path):
     table = rows().assign(better="lower")
     assert refusal(tmp_path, table, metrics={"time": {"better": "higher"}}) == (
-        "results.csv, line 2: lower time is better there, and higher is better in own.yaml, line 26: leave `better` out there, "
-        "or correct the data."
+        "results.csv, line 2: a lower time is better there, and a higher one in own.yaml, line 26. Leave `better` "
+        "out of the study, or correct the data."
     )
     assert judged.of_file(written(tmp_path, table, metrics={"time": {"better": "lower"}})).study["metrics"]["time"]["known"]
     table.loc[7, "better"] = "higher"
-    assert refusal(tmp_path, table).startswith("results.csv, line 9: time has the better 'higher', and 'lower' in results.csv,")
+    assert refusal(tmp_path, table).startswith(
+        "results.csv, line 9: time has the better 'higher' there, and 'lower' in results.csv,"
+    )
     # A unit only suggests a direction: a study may say another one.
     study = judged.of_file(written(tmp_path, rows(), metrics={"time": {"better": "higher"}})).study
     assert study["metrics"]["time"]["better"] == "higher"
@@ -227,12 +233,12 @@ SPOILT = {
     "a column is missing": (
         lambda table: table.drop(columns="level"),
         {},
-        r"own.yaml, line \d+: own-c01: a: 'level' is no factor",
+        r"own.yaml, line \d+: own-c01: a: 'level' is not a factor",
     ),
     "two units": (
         lambda table: table.assign(unit=["ms", *table["unit"][1:]]),
         {},
-        r"results.csv, line 3: time has the unit 's', and 'ms' in results.csv, line 2",
+        r"results.csv, line 3: time has the unit 's' there, and 'ms' in results.csv, line 2",
     ),
     "a misspelt level": (
         lambda table: table,
@@ -249,15 +255,15 @@ SPOILT = {
         {},
         r"results.csv, line 2: its cell \(level 1, file x\) has one run, and no cell has 3",
     ),
-    "no number": (
+    "not a number": (
         lambda table: table.astype({"value": object}).assign(value=["0,98", *table["value"][1:]]),
         {},
-        r"results.csv, line 2: time is '0,98', which is no number",
+        r"results.csv, line 2: time is '0,98', which is not a number",
     ),
     "what the table lacks": (
         lambda table: table,
         {"scope": {"threads": ["4"]}},
-        r"own.yaml, line 4: own-c01: scope: 'threads' is no factor of the study",
+        r"own.yaml, line 4: own-c01: scope: 'threads' is not a factor of the study",
     ),
     "a factor of a trend": (
         lambda table: table,

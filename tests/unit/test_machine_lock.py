@@ -96,7 +96,7 @@ def test_a_folder_that_not_everybody_may_write_is_passed_over(tmp_path, monkeypa
     monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path / "missing", private, public))
     assert machine_lock.folder() == public
     monkeypatch.setattr(machine_lock, "FOLDERS", (private,))
-    with pytest.raises(PlimsollError, match=r"private is a folder .* mode 1777"):
+    with pytest.raises(PlimsollError, match=r"neither .*private lets every user make files.* mode 1777"):
         machine_lock.folder()
 
 
@@ -141,7 +141,7 @@ def test_what_another_has_called_like_a_mark_is_none_and_is_told_where_it_is_in_
     (folder / "elsewhere").touch()
     for stands_in_the_way in (lambda: own().mkdir(), lambda: own().symlink_to(folder / "elsewhere")):
         stands_in_the_way()
-        with pytest.raises(PlimsollError, match="cannot be made .* have it removed by its owner, or by root"), lock.machine():
+        with pytest.raises(PlimsollError, match="cannot be made .* Let its owner or root remove it"), lock.machine():
             pass
         own().unlink() if own().is_symlink() else own().rmdir()
 
@@ -153,7 +153,7 @@ def test_a_mark_of_another_user_s_is_not_taken_for_one_s_own_though_everybody_ma
     started.touch()
     os.chown(started, 12345, 12345)
     monkeypatch.setattr(machine_lock.os, "geteuid", lambda: 12345)
-    with pytest.raises(PlimsollError, match=f"plimsoll.measuring.12345 is {NAME}'s: have it removed"), lock.machine():
+    with pytest.raises(PlimsollError, match=f"plimsoll.measuring.12345 belongs to {NAME}, and cannot be used"), lock.machine():
         pass
 
 

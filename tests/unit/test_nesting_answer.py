@@ -176,9 +176,13 @@ def test_answers_stand_one_after_another_with_a_heading_each(answered, amaral201
     ("old", "new", "message"),
     [
         ("metrics: [throughput, latency]", "metrics: [lateness]", "answer.2.metrics: 'lateness' is not one of"),
-        ("- name: for their own creation", "- name: for a program", "answer.1.name: 'for a program' is given twice"),
+        ("- name: for their own creation", "- name: for a program", "answer.1.name: two answers have the name 'for a program'"),
         ("  - name: for a program\n    metrics", "  - metrics", "answer.0: 'name' is a required property"),
-        ("{runtime: [bare], server: [docker], network", "{runtime: [bare], network", "answer.2.rows: all of them must name"),
+        (
+            "{runtime: [bare], server: [docker], network",
+            "{runtime: [bare], network",
+            "answer.2.rows: the rows name different factors",
+        ),
         ("network: [bridge, openvswitch]", "network: [brigde]", "answer.2.rows.network: 'brigde' is not one of"),
         ("    scope: {hosts: [one]}", "    scope: {hosts: [three]}", "answer.2.scope.hosts: 'three' is not one of one, two"),
         ("    scope: {hosts: [one]}", "    steps: runtime", "answer.2.rows: "),

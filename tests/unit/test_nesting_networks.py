@@ -11,7 +11,7 @@ from plimsoll import designs, measure
 from plimsoll.analysis.tables import Asked
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.nesting import ends, network, placed, report, run_tables, words
+from plimsoll.designs.nesting import ends, network, processor_binding, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
@@ -206,9 +206,9 @@ def test_where_programs_are_bound_is_told(monkeypatch):
     answers = [{"netperf": set(), "netserver": set()}, {"netperf": {0}, "netserver": {1}}]
     monkeypatch.setattr(bound, "seen", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0])
     pair = ends.Pair(HOST, HOST, "127.0.0.1", 4711)
-    assert placed.problem(pair, [0, 1]) is None
+    assert processor_binding.problem(pair, [0, 1]) is None
     monkeypatch.setattr(bound, "LOOK_SECONDS", 0.05)
-    assert placed.problem(pair, [0, 0]) == "netserver was bound to processor 1, and should be to 0"
+    assert processor_binding.problem(pair, [0, 0]) == "netserver was bound to processor 1, and should be to 0"
 
 
 class Machine(Node):
@@ -386,14 +386,22 @@ def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):
     first, *_ = sorted(free)
     words = ["/opt/netperf", "-H", "x"]
     try:
-        assert placed.bound(words, ends.Pair(HOST, HOST, "", 1), [0, 1]) == ["/opt/netperf", "-T", "0,1", "-H", "x"]
-        assert placed.bound(words, ends.Pair(HOST, HOST, "", 1), None) == words
-        assert placed.bound(words, ends.Pair(machine, HOST, "", 1), [first, 1]) == ["/opt/netperf", "-T", ",1", "-H", "x"]
-        assert os.sched_getaffinity(0) == {first} and placed.elsewhere(machine, first) is None
-        assert placed.elsewhere(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
+        assert processor_binding.bound(words, ends.Pair(HOST, HOST, "", 1), [0, 1]) == ["/opt/netperf", "-T", "0,1", "-H", "x"]
+        assert processor_binding.bound(words, ends.Pair(HOST, HOST, "", 1), None) == words
+        assert processor_binding.bound(words, ends.Pair(machine, HOST, "", 1), [first, 1]) == [
+            "/opt/netperf",
+            "-T",
+            ",1",
+            "-H",
+            "x",
+        ]
+        assert os.sched_getaffinity(0) == {first} and processor_binding.elsewhere(machine, first) is None
+        assert processor_binding.elsewhere(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
         monkeypatch.setattr(bound, "seen", lambda processes, names: {name: {1} for name in names})
-        assert placed.problem(ends.Pair(machine, HOST, "", 1), [first, 1]) is None
-        assert placed.problem(ends.Pair(HOST, machine, "", 1), [1, 99]).startswith("the virtual machine was bound to")
+        assert processor_binding.problem(ends.Pair(machine, HOST, "", 1), [first, 1]) is None
+        assert processor_binding.problem(ends.Pair(HOST, machine, "", 1), [1, 99]).startswith(
+            "the virtual machine was bound to"
+        )
     finally:
         os.sched_setaffinity(0, free)
 

@@ -96,10 +96,10 @@ def test_a_study_of_a_tools_output_is_written_too(tmp_path):
 @pytest.mark.parametrize(
     ("begin", "said"),
     [
-        (lambda root: study.of_table("Own Table", root, None, "", "time", "lower", "?"), "'Own Table' is no name for it"),
+        (lambda root: study.of_table("Own Table", root, None, "", "time", "lower", "?"), "'Own Table' cannot be the name"),
         (
             lambda root: study.of_benchmark("own", root, "stream", [], "?"),
-            "'own' is no name of a study: take letters and a year",
+            "'own' cannot be the name of a study. Nothing was written. Take lower-case letters and a year",
         ),
         (lambda root: study.of_benchmark("own2026", root, "strem", [], "?"), "There is no benchmark 'strem'"),
         (lambda root: study.of_benchmark("own2026", root, "stream", ["dokcer"], "?"), "There is no"),
@@ -107,7 +107,7 @@ def test_a_study_of_a_tools_output_is_written_too(tmp_path):
         (lambda root: code.chart("own", root, "overhed", "Own."), "There is no design 'overhed'"),
         (
             lambda root: study.of_table("x", root, None, "", "time", "lowre", "?"),
-            "'lowre' is no direction (did you mean",
+            "'lowre' is not a direction (did you mean",
         ),
         (lambda root: study.of_table("x", root, root / "no.csv", "", "time", "lower", "?"), "no.csv cannot be read"),
     ],
@@ -121,7 +121,7 @@ def test_what_cannot_be_begun_is_one_sentence_and_writes_nothing(begin, said, tm
 def test_nothing_is_written_over(tmp_path):
     written = study.of_table("own", tmp_path, None, "", "time", "lower", "Which?")
     before = [path.read_text() for path in written]
-    with pytest.raises(PlimsollError, match="is there already: take another name, or move it. Nothing was written."):
+    with pytest.raises(PlimsollError, match="exists already. Nothing was written. Take another name, or move it."):
         study.of_table("own", tmp_path, None, "", "time", "lower", "Another?")
     assert [path.read_text() for path in written] == before
 
@@ -160,7 +160,9 @@ def test_a_study_of_a_program_is_the_one_that_try_writes_with_comments_claims_an
     (config / "folder/case.txt").write_text("2\n")
     with pytest.raises(AssertionError, match="has changed since"):
         run(copy, test)
-    with pytest.raises(PlimsollError, match="my-solver.yaml is there already: take another name, or move it"):
+    with pytest.raises(
+        PlimsollError, match="my-solver.yaml exists already. Nothing was written. Take another name, or move it"
+    ):
         program(tmp_path, monkeypatch)
     claims.write_text(own)
     with pytest.raises(PlimsollError, match="has claims of your own"):
@@ -168,7 +170,7 @@ def test_a_study_of_a_program_is_the_one_that_try_writes_with_comments_claims_an
 
 
 @pytest.mark.parametrize(
-    ("command", "said"), [("", "Which command is the study of?"), ("a 'b", "is no command: No closing quo")]
+    ("command", "said"), [("", "The command to measure is missing"), ("a 'b", "is no command: No closing quo")]
 )
 def test_a_study_of_no_command_is_refused_and_nothing_is_written(tmp_path, monkeypatch, command, said):
     with pytest.raises(PlimsollError, match=re.escape(said)):
@@ -185,7 +187,7 @@ def test_questions_are_those_of_what_a_study_is_of(tmp_path, monkeypatch, capsys
     new.new("study", "sorting", data=str(data), metric="real_time")
     assert len(asked) == 5 and "better: lower" in (tmp_path / "sorting/study.yaml").read_text()
     asked.clear()
-    with pytest.raises(PlimsollError, match="Which command"):
+    with pytest.raises(PlimsollError, match="The command to measure"):
         new.new("study", "own", of="program")
     assert len(asked) == 3 and sorted(path.name for path in tmp_path.iterdir()) == ["sorting"]
     new.new("study", "other", data=str(data), metric="real_time", better="higher")

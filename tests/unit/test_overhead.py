@@ -107,11 +107,11 @@ def test_another_machine_at_the_other_end_is_another_measurement(plan_of, small_
     ("old", "new", "said"),
     [
         ("benchmark: [stream]", "benchmark: [sysbench]", "'sysbench' is not one of"),
-        ("benchmark: [stream]", "benchmark: [bonnie]", "experiments.memory.storage: it goes with benchmarks of the disk"),
+        ("benchmark: [stream]", "benchmark: [bonnie]", "experiments.memory.storage: benchmarks of the disk need this key"),
         (
             "runtime: [bare, docker, vm, vm-emulated], storage",
             "runtime: [singularity], storage",
-            "singularity cannot keep single nodes up",
+            "singularity cannot keep a single node running",
         ),
     ],
 )

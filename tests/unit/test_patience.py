@@ -7,7 +7,7 @@ from plimsoll.terminal import patience
 
 
 def test_it_is_said_at_once_and_again_until_it_is_done(capsys):
-    with patience.told("image: building it", every=0.1):
+    with patience.announce("image: building it", every=0.1):
         assert capsys.readouterr().err == "image: building it\n"
         time.sleep(0.35)
     said = capsys.readouterr().err.splitlines()
@@ -18,7 +18,7 @@ def test_it_is_said_at_once_and_again_until_it_is_done(capsys):
 
 def test_a_stage_that_fails_is_silent_afterwards(capsys):
     try:
-        with patience.told("report", every=0.05):
+        with patience.announce("report", every=0.05):
             raise ValueError
     except ValueError:
         capsys.readouterr()

@@ -109,17 +109,17 @@ OTHER = f"plimsoll/hpcc:{'0' * 16}"
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda found: found[1:], "is no file that `./plimsoll image` made"),
-        (lambda found: found[:-1], "is not where it should be"),
-        (lambda found: [*found, ("../../evil", b"x")], "holds more than it says"),
-        (lambda found: [found[0], ("/etc/passwd", found[1][1]), *found[2:]], "is not where it should be"),
-        (with_content("image.sif", b"tis" * 1000), "image.sif is not what was written"),
-        (with_content("images.json", b"{"), "what it says of itself is no JSON"),
+        (lambda found: found[1:], "is not a file that `./plimsoll image` made"),
+        (lambda found: found[:-1], "in its place"),
+        (lambda found: [*found, ("../../evil", b"x")], "holds more than it lists"),
+        (lambda found: [found[0], ("/etc/passwd", found[1][1]), *found[2:]], "in its place"),
+        (with_content("image.sif", b"tis" * 1000), "image.sif differs from what was written"),
+        (with_content("images.json", b"{"), "its list of images is not JSON"),
         (with_content("images.json", b'{"format": 2}'), "has the format 2, and this version reads 1"),
         (with_content("images.json", b'{"format": 1}'), "'images' is a required property"),
         (manifest_with(tag=OTHER), "make the file with the same version"),
         (manifest_with(name="unknown"), "which this version of the project does not know"),
-        (manifest_with(id=f"sha256:{'2' * 64}"), "what it says of .* is not what it holds"),
+        (manifest_with(id=f"sha256:{'2' * 64}"), "its description of .* differs from its content"),
         (manifest_with(files={"../../evil": {"sha256": "0" * 64, "bytes": 1}}), "does not match"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_file_that_was_cut_off_is_refused(file, length):
 def test_what_is_no_archive_is_refused(tmp_path):
     for content in (b"text", gzip.compress(b"text")):
         (tmp_path / "x").write_bytes(content)
-        with pytest.raises(PlimsollError, match="no file of images"):
+        with pytest.raises(PlimsollError, match="not a file of images"):
             portable.take(tmp_path / "x", BASE)
     with pytest.raises(PlimsollError, match="x/y cannot be read"):
         portable.take(tmp_path / "x/y", BASE)

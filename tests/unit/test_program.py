@@ -422,7 +422,7 @@ def test_a_metric_that_is_called_like_a_value_of_every_run_is_refused(name):
 
 
 def test_two_metrics_with_one_name_are_refused():
-    with pytest.raises(PlimsollError, match="twice"):
+    with pytest.raises(PlimsollError, match="two metrics have this name"):
         asked.metrics(["rate=x: ([0-9]+)", "rate=y: ([0-9]+)"], ["lower", "lower"])
     with pytest.raises(PlimsollError, match="--better"):
         asked.metrics([], ["lower"])
@@ -548,7 +548,7 @@ def test_what_is_the_users_own_is_not_overwritten(tmp_path):
     with pytest.raises(PlimsollError, match="--name"):
         study._refuse_others(place)
     place.file.write_text("mine: 1\n")
-    with pytest.raises(PlimsollError, match="my-study.yaml is there"):
+    with pytest.raises(PlimsollError, match="my-study.yaml exists"):
         study._refuse_others(place)
     study.write(place.file, {})
     study._refuse_others(place)
@@ -567,7 +567,7 @@ def test_a_pipe_in_the_folder_is_refused_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert asked.folder_of(("python3", "-c", "x" * 5000), None) is None
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(PlimsollError, match="no file and no folder"):
+    with pytest.raises(PlimsollError, match="neither a file nor a folder"):
         asked.folder_of(("true",), tmp_path)
 
 

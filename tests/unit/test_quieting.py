@@ -14,7 +14,7 @@ import pytest
 from plimsoll import cli
 from plimsoll.errors import PlimsollError
 from plimsoll.features.doctor import quieting
-from plimsoll.host import machine_lock, quieted, system
+from plimsoll.host import machine_lock, quiet_settings, system
 from plimsoll.measuring import lock
 
 from tests.conftest import PROJECT
@@ -27,11 +27,11 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 from plimsoll.features.doctor import quieting
-from plimsoll.host import machine_lock, quieted
+from plimsoll.host import machine_lock, quiet_settings
 from plimsoll.measuring import lock
 root = Path(sys.argv[1])
 machine_lock.FOLDERS = (root / "lock",)
-quieted.SWAPS = root / "proc/swaps"
+quiet_settings.SWAPS = root / "proc/swaps"
 {}
 """
 SETTINGS = {
@@ -46,8 +46,8 @@ SETTINGS = {
 SWAPS = "Filename Type Size Used Priority\n/dev/sdb2 partition 1000 0 -2\n/swap.img file 1000 0 7\n"
 # Makes the driver kill itself when it is to write one of the settings.
 DIES = """
-write = quieted._set
-quieted._set = lambda path, text: os.kill(os.getpid(), 9) if "boost" in path else write(path, text)
+write = quiet_settings._set
+quiet_settings._set = lambda path, text: os.kill(os.getpid(), 9) if "boost" in path else write(path, text)
 """
 # They write what they do, and take areas out of the made-up list or put them in.
 SWAPOFF = '#!/bin/sh\necho "swapoff $*" >> {0}/said\ngrep -v "^$1 " {0}/proc/swaps > {0}/new; cp {0}/new {0}/proc/swaps\n'
@@ -71,7 +71,7 @@ def root(tmp_path, monkeypatch) -> Path:
     # This user has swept since the machine started. What other tests run must not be swept by these.
     machine_lock.note_sweep(whole=True)
     monkeypatch.setattr(lock, "sweep", lambda runtimes, aloud: pytest.fail("swept"))
-    monkeypatch.setattr(quieted, "SWAPS", tmp_path / "proc/swaps")
+    monkeypatch.setattr(quiet_settings, "SWAPS", tmp_path / "proc/swaps")
     monkeypatch.setattr(quieting.psutil, "virtual_memory", lambda: Memory(8, 10))
     monkeypatch.setattr(quieting.psutil, "swap_memory", lambda: Swap(1))
     return tmp_path
@@ -86,7 +86,7 @@ QUIET = {name: "performance" if "governor" in name else "0" for name in BEFORE}
 
 
 def is_as_before(root: Path) -> bool:
-    return settings(root) == BEFORE and quieted.swaps().keys() == {"/dev/sdb2", "/swap.img"} and not notes(root)
+    return settings(root) == BEFORE and quiet_settings.swaps().keys() == {"/dev/sdb2", "/swap.img"} and not notes(root)
 
 
 def notes(root: Path) -> list[Path]:
@@ -150,8 +150,8 @@ def test_the_system_that_runs_note_stays_the_same_while_the_command_runs(root, c
 
 def test_the_note_is_written_before_the_first_change(root, monkeypatch):
     seen = []
-    write = quieted._set
-    monkeypatch.setattr(quieted, "_set", lambda path, text: (seen.append(quieted.noted()), write(path, text))[1])
+    write = quiet_settings._set
+    monkeypatch.setattr(quiet_settings, "_set", lambda path, text: (seen.append(quiet_settings.noted()), write(path, text))[1])
     quieting.keep_quiet(root)
     assert seen and seen[0]["changes"][0] == {
         "path": f"{root}/{CPU}/cpu0/cpufreq/scaling_governor",
@@ -194,12 +194,12 @@ def test_a_quiet_machine_needs_no_change(root, capsys):
 
 
 def test_what_cannot_be_written_is_told_and_the_rest_is_changed(root, monkeypatch, capsys):
-    write = quieted._set
-    monkeypatch.setattr(quieted, "_set", lambda path, text: f"{path}: no" if "boost" in path else write(path, text))
+    write = quiet_settings._set
+    monkeypatch.setattr(quiet_settings, "_set", lambda path, text: f"{path}: no" if "boost" in path else write(path, text))
     assert quieting.keep_quiet(root) == 1
     assert settings(root) == {**QUIET, f"{CPU}/cpufreq/boost": "1"} and "boost: no." in capsys.readouterr().err
     assert quieting.undo() == 0 and is_as_before(root)
-    monkeypatch.setattr(quieted, "_set", lambda path, text: f"{path}: no")
+    monkeypatch.setattr(quiet_settings, "_set", lambda path, text: f"{path}: no")
     (root / "proc/swaps").write_text("Filename\n")
     assert quieting.keep_quiet(root) == 1 and not notes(root)
 
@@ -207,7 +207,7 @@ def test_what_cannot_be_written_is_told_and_the_rest_is_changed(root, monkeypatc
 def test_swap_stays_if_memory_has_no_room_for_what_is_in_it(root, monkeypatch, capsys):
     monkeypatch.setattr(quieting.psutil, "swap_memory", lambda: Swap(8))
     assert quieting.keep_quiet(root) == 1
-    assert len(quieted.swaps()) == 2 and "not changed: swap" in capsys.readouterr().err
+    assert len(quiet_settings.swaps()) == 2 and "not changed: swap" in capsys.readouterr().err
 
 
 def test_a_user_without_the_right_is_told_what_to_type_and_nothing_runs(root, monkeypatch):
@@ -309,7 +309,7 @@ def test_a_note_of_an_earlier_start_of_the_machine_is_worthless(root, monkeypatc
 def test_what_cannot_be_taken_back_is_told_and_stays_noted(root, monkeypatch, capsys):
     quieting.keep_quiet(root)
     with monkeypatch.context() as broken:
-        broken.setattr(quieted, "_set", lambda path, text: f"{path}: no")
+        broken.setattr(quiet_settings, "_set", lambda path, text: f"{path}: no")
         assert quieting.undo() == 1
     assert "not taken back" in capsys.readouterr().err and notes(root)
     assert quieting.undo() == 0 and is_as_before(root)
@@ -328,14 +328,14 @@ def test_another_user_s_quiet_machine_is_left_alone(root, capsys):
     quieting.keep_quiet(root)
     (note,) = notes(root)
     os.chown(note, NOBODY, NOBODY)
-    note.rename(note.with_name(f"{quieted.NOTE}.{NOBODY}"))
+    note.rename(note.with_name(f"{quiet_settings.NOTE}.{NOBODY}"))
     put(root, BEFORE)
     with pytest.raises(PlimsollError, match=f"{NAME} has made this machine quiet"):
         quieting.during(["true"], root)
     assert quieting.undo() == 1 and f"{NAME} has changed settings" in capsys.readouterr().err
     # A file in another user's name is not a note.
-    (root / "lock" / f"{quieted.NOTE}.{NOBODY}").rename(root / "lock" / f"{quieted.NOTE}.0")
-    assert quieted.noted() is None
+    (root / "lock" / f"{quiet_settings.NOTE}.{NOBODY}").rename(root / "lock" / f"{quiet_settings.NOTE}.0")
+    assert quiet_settings.noted() is None
 
 
 def test_the_next_command_takes_back_what_a_kill_left(root, capsys):

@@ -3,7 +3,7 @@
 import pytest
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import record
-from plimsoll.terminal import requested, standing
+from plimsoll.terminal import measured_runs, requested
 
 from tests.conftest import recorded, tried
 
@@ -75,18 +75,18 @@ def write(path, fingerprint: str, status: str) -> None:
 
 def test_a_glance_sees_what_reading_sees(tmp_path):
     path = tmp_path / "1.json"
-    assert standing.of_record(path, "abc") is None
+    assert measured_runs.of_record(path, "abc") is None
     for status in ("valid", "failed", "disturbed"):
         write(path, "abc", status)
-        assert standing.of_record(path, "abc") == record.read(path)["status"] == status
-        assert standing.of_record(path, "other") == standing.STALE
+        assert measured_runs.of_record(path, "abc") == record.read(path)["status"] == status
+        assert measured_runs.of_record(path, "other") == measured_runs.STALE
     whole = path.read_text()
     path.write_text(" ".join(whole.split()))
-    assert standing.of_record(path, "abc") == "disturbed"
+    assert measured_runs.of_record(path, "abc") == "disturbed"
     path.write_text(whole[: len(whole) // 2])
-    assert standing.of_record(path, "abc") == standing.DAMAGED
+    assert measured_runs.of_record(path, "abc") == measured_runs.DAMAGED
     path.write_text("")
-    assert standing.of_record(path, "abc") == standing.DAMAGED
+    assert measured_runs.of_record(path, "abc") == measured_runs.DAMAGED
 
 
 def test_a_figure_needs_some_of_a_study_s_runs_and_a_rule_all(planned, jha2021):

@@ -50,7 +50,10 @@ def test_a_stage_that_gets_no_memory_says_so(capsys):
         raise MemoryError
 
     assert guarded(fails) == 1
-    assert capsys.readouterr().err == "plimsoll: this host has no memory left: free some of it, or take a smaller profile.\n"
+    assert (
+        capsys.readouterr().err
+        == "plimsoll: this host has no memory left. What was measured is kept. Free some memory, or take a smaller profile.\n"
+    )
 
 
 def test_an_error_that_is_not_the_host_s_is_no_sentence():

@@ -200,7 +200,7 @@ def test_an_engine_may_call_an_image_by_the_digest_of_its_manifest(tmp_path):
 def test_another_image_or_a_damaged_file_is_refused(made):
     image = made.add("plimsoll/hpcc:1", DEBIAN, OURS)
     for wrong in ({**image, "id": f"sha256:{'0' * 64}"}, {**image, "tag": "plimsoll/hpcc:2"}):
-        with pytest.raises(PlimsollError, match="has not the image plimsoll/hpcc"):
+        with pytest.raises(PlimsollError, match="does not have the image plimsoll/hpcc"):
             made.bill(wrong)
     none = made.add("plimsoll/overhead:1", {"opt/plimsoll/bin/x": "x"})
     with pytest.raises(PlimsollError, match="not an image of Debian"):

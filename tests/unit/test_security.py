@@ -159,7 +159,7 @@ def test_the_path_of_a_cell_stays_below_its_folder(name, config):
 
 @pytest.mark.parametrize("tag", ["plimsoll/../../etc", "/etc", "plimsoll/..", "plimsoll/.x", "..", "plimsoll/a/b:c"])
 def test_the_folder_of_an_image_is_in_the_store(tag):
-    with pytest.raises(PlimsollError, match="is no tag of an image of ours"):
+    with pytest.raises(PlimsollError, match="is not the tag of an image of this project"):
         store.folder_of({"tag": tag})
 
 

@@ -45,7 +45,7 @@ def test_programs_are_looked_for_where_there_is_no_package_of_debian_s(needs):
 
 def test_what_is_missing_is_named_in_one_sentence(needs):
     code, said = needs(("podman",), "podman", "uidmap", "slirp4netns|passt", "busybox-static")
-    remedy = "(these are Debian's packages): install them by hand, which takes root, then run again."
+    remedy = "(Debian's names of packages). Only root can install them: do so, then run again."
     assert (code, said) == (1, f"setup: A runtime needs uidmap slirp4netns busybox-static {remedy}\n")
 
 

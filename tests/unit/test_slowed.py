@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from plimsoll.host import cgroup, slowed
+from plimsoll.host import cgroup, slowdowns
 from plimsoll.measuring import noise
 
 from tests import disks
@@ -96,27 +96,27 @@ def burn(seconds: float) -> None:
 def test_the_quota_of_a_container_around_the_workflow_is_its_root_s(tmp_path, monkeypatch, file, told, seconds):
     """In such a container, the workflow sees its own group as the root."""
     (tmp_path / "cpu.stat").write_text(told)
-    monkeypatch.setattr(slowed, "PROCESSORS", tmp_path)
+    monkeypatch.setattr(slowdowns, "PROCESSORS", tmp_path)
     monkeypatch.setattr(cgroup, "of_process", lambda *_: tmp_path)
-    found = slowed.throttled_seconds([], {file: tmp_path})
-    assert found == {str(tmp_path): pytest.approx(seconds), slowed.HEAT: 0}
+    found = slowdowns.throttled_seconds([], {file: tmp_path})
+    assert found == {str(tmp_path): pytest.approx(seconds), slowdowns.HEAT: 0}
 
 
 def test_heat_counts_once_for_each_processor(tmp_path, monkeypatch):
     for number, (core, package) in enumerate([("200", "1500"), ("700", "500")]):
         folder = tmp_path / f"cpu{number}/thermal_throttle"
         folder.mkdir(parents=True)
-        for name, value in zip(slowed.HOT, (core, package), strict=True):
+        for name, value in zip(slowdowns.HOT, (core, package), strict=True):
             (folder / name).write_text(value)
     (tmp_path / "cpufreq").mkdir()
-    monkeypatch.setattr(slowed, "PROCESSORS", tmp_path)
-    assert slowed.throttled_seconds([], {}) == {slowed.HEAT: pytest.approx(2.2)}
+    monkeypatch.setattr(slowdowns, "PROCESSORS", tmp_path)
+    assert slowdowns.throttled_seconds([], {}) == {slowdowns.HEAT: pytest.approx(2.2)}
 
 
 def test_processors_that_tell_nothing_of_heat_are_cool(tmp_path, monkeypatch):
     (tmp_path / "cpu0/thermal_throttle").mkdir(parents=True)
-    monkeypatch.setattr(slowed, "PROCESSORS", tmp_path)
-    assert slowed.throttled_seconds([], {}) == {slowed.HEAT: 0}
+    monkeypatch.setattr(slowdowns, "PROCESSORS", tmp_path)
+    assert slowdowns.throttled_seconds([], {}) == {slowdowns.HEAT: 0}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_what_is_kept_from_a_run_is_held_against_what_it_used(processors, own, t
 
 
 def test_heat_is_told_as_heat_and_a_group_that_came_or_went_is_not_counted():
-    before = snapshot(throttled={slowed.HEAT: 1.0, "gone": 5.0})
-    after = snapshot(when=1.0, throttled={slowed.HEAT: 2.0, "new": 7.0})
+    before = snapshot(throttled={slowdowns.HEAT: 1.0, "gone": 5.0})
+    after = snapshot(when=1.0, throttled={slowdowns.HEAT: 2.0, "new": 7.0})
     assert disturbed(before, after) == "heat kept processors from the run for 1.00 s"
 
 

@@ -126,7 +126,7 @@ def test_outputs_of_hpc_challenge_are_read_by_its_own_reader(tmp_path):
 
 def test_what_no_reader_knows_is_refused(tmp_path):
     (tmp_path / "own.json").write_text('{"numbers": [1, 2]}')
-    with pytest.raises(PlimsollError, match=r"own.json: no reader recognises it. Known are criterion, csv, "):
+    with pytest.raises(PlimsollError, match=r"own.json: no reader recognises it. Name one with `reader`: criterion, csv, "):
         readers.read(tmp_path / "own.json", None, Columns())
     with pytest.raises(PlimsollError, match=r"gone.csv cannot be read: No such file"):
         readers.read(tmp_path / "gone.csv", None, Columns())
@@ -136,7 +136,7 @@ def test_entities_in_xml_are_refused(tmp_path):
     (tmp_path / "own.xml").write_text(
         '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><PhoronixTestSuite>&b;</PhoronixTestSuite>'
     )
-    with pytest.raises(PlimsollError, match="it defines entities"):
+    with pytest.raises(PlimsollError, match="it defines XML entities"):
         readers.read(tmp_path / "own.xml", None, Columns())
 
 

@@ -88,7 +88,7 @@ def test_damaged_notes_are_none(machine, content):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     assert timetable.foretell(["liu2020"], hours=0.15)["images"] == timetable.IMAGE
-    assert timetable.told(38) == "" and timetable.noted() == {}
+    assert timetable.summary(38) == "" and timetable.noted() == {}
 
 
 def test_it_is_foretold_once_in_one_line_and_compared_at_the_end(capsys):
@@ -98,7 +98,7 @@ def test_it_is_foretold_once_in_one_line_and_compared_at_the_end(capsys):
     assert capsys.readouterr().out == "plimsoll: About 12 min: set-up 0:38, images 1:52, measuring 8:18, pages 1:12.\n"
     for part, seconds in (("setup", 2.0), ("images", 3.0), ("measuring", 4.0)):
         timetable.note(part, seconds)
-    assert timetable.told(38) == (
+    assert timetable.summary(38) == (
         "0:10 in all, 12:00 were foretold (\N{MINUS SIGN}99 %): set-up 0:02, images 0:03, measuring 0:04, pages 0:01."
     )
 
@@ -107,7 +107,7 @@ def test_another_command_compares_nothing(monkeypatch):
     timetable.say(timetable.foretell(["liu2020"], minutes=12))
     monkeypatch.setenv(timetable.START, str(time.time_ns()))
     timetable.note("setup", 5.0)
-    assert timetable.told(38) == "" and timetable.noted()["taken"] == {}
+    assert timetable.summary(38) == "" and timetable.noted()["taken"] == {}
 
 
 FACTORS = "scripts/plimsoll/designs/splitting/factors.py"

@@ -18,7 +18,7 @@ from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.images import jars
 from plimsoll.planning import configured, planner
-from plimsoll.services.hadoop import configuration, rest, told
+from plimsoll.services.hadoop import configuration, job_answers, rest
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads.base import InvalidOutput
 
@@ -138,9 +138,13 @@ def test_values_are_written_as_hadoop_writes_them(study):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("label: baseline, workers: 2", "label: baseline", "strategies.baseline.workers: it is missing"),
+        ("label: baseline, workers: 2", "label: baseline", "strategies.baseline.workers is missing"),
         ("factors: [buffer,", "factors: [butter,", "'butter' is not one of"),
-        ("runtime: [docker], factors", "runtime: [singularity], factors", "singularity cannot keep the nodes of a cluster up"),
+        (
+            "runtime: [docker], factors",
+            "runtime: [singularity], factors",
+            "singularity cannot keep the nodes of a cluster running",
+        ),
         ("source: small.time", "source: tiny.time", "source"),
     ],
 )
@@ -180,7 +184,7 @@ def test_the_configuration_of_a_cluster_is_xml_with_the_master_s_name(tmp_path):
 def test_a_list_of_one_element_is_a_list():
     group = {"counterGroupName": "x", "counter": {"name": "A", "mapCounterValue": 1, "reduceCounterValue": 2}}
     one, several = ({"jobCounters": {"counterGroup": given}} for given in (group, [group]))
-    assert told.counters(one) == told.counters(several) == {"A": {"map": 1, "reduce": 2}}
+    assert job_answers.counters(one) == job_answers.counters(several) == {"A": {"map": 1, "reduce": 2}}
 
 
 @pytest.mark.parametrize(
@@ -197,17 +201,17 @@ def test_a_list_of_one_element_is_a_list():
 )
 def test_nonsense_of_the_history_server_is_refused(answer, reason):
     with pytest.raises(InvalidOutput, match=reason):
-        told.counters(answer)
+        job_answers.counters(answer)
 
 
 def test_times_of_a_job_that_cannot_be_are_refused():
     job = history()["job"]
-    assert told.job({"job": job})["id"] == "job_1"
+    assert job_answers.job({"job": job})["id"] == "job_1"
     for wrong in ({"finishTime": 2100}, {"submitTime": 0}, {"mapsCompleted": -1}, {"avgMapTime": "1500"}, {"startTime": None}):
         with pytest.raises(InvalidOutput, match="cannot be|not what it should be"):
-            told.job({"job": {**job, **wrong}})
+            job_answers.job({"job": {**job, **wrong}})
     with pytest.raises(InvalidOutput, match="not what it should be"):
-        told.job({})
+        job_answers.job({})
 
 
 def test_what_a_daemon_says_is_a_document_or_no_answer():
@@ -215,10 +219,10 @@ def test_what_a_daemon_says_is_a_document_or_no_answer():
     for text in (b"", b"\xff", b"[]", b"<html>", b"[" * 100_000, b"1" * 5000):
         with pytest.raises(rest.NoAnswer, match="^x: it is no"):
             rest.document(text, "x")
-    assert told.app({"app": {"state": "RUNNING", "finalStatus": "UNDEFINED"}})["state"] == "RUNNING"
-    assert told.app({}) is None and told.app({"app": {"state": 5}}) is None
-    assert told.SUBMITTED.fullmatch("job job_1595000000000_0001\n")[1] == "job_1595000000000_0001"
-    assert not told.SUBMITTED.fullmatch("job ../../x\n")
+    assert job_answers.app({"app": {"state": "RUNNING", "finalStatus": "UNDEFINED"}})["state"] == "RUNNING"
+    assert job_answers.app({}) is None and job_answers.app({"app": {"state": 5}}) is None
+    assert job_answers.SUBMITTED.fullmatch("job job_1595000000000_0001\n")[1] == "job_1595000000000_0001"
+    assert not job_answers.SUBMITTED.fullmatch("job ../../x\n")
 
 
 DATA = Prices(PROJECT, 100, 60, 9000, "in", "out")

@@ -197,7 +197,7 @@ def test_who_is_at_work_in_a_folder_is_said_and_can_be_waited_for(tmp_path):
 
 def test_another_host_s_plan_is_not_measured():
     refuse_other_host({"host_file": None})
-    with pytest.raises(PlimsollError, match="describes another host, which can be planned for but not measured"):
+    with pytest.raises(PlimsollError, match="describes another host, for which plans can be made"):
         refuse_other_host({"host_file": "config/hosts/xeon-e5-2697v4.yaml"})
 
 

@@ -154,7 +154,7 @@ def test_set_up_asks_once_for_what_cannot_be_had(without_docker):
     assert "setup: Docker is not usable by this user: start the engine" in done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("setup: ")]
     assert len(said) == 2 and said[-1] == (
-        "setup: config/config.yaml requires what cannot be had here, as said above. To go on without it: "
+        "setup: config/config.yaml requires a runtime that is not available here: the reason is above. To go on without it: "
         "./plimsoll drop docker docker-ptrace"
     )
     done = without_docker.run("./plimsoll", "drop", "docker", "docker-ptrace")

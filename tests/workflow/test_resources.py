@@ -174,7 +174,7 @@ def test_a_host_without_memory_stops_the_study_with_a_sentence(fresh, apart):
         lambda: again_and_again(lambda: limit("16M"), "a limit of memory"), lambda: memory.write_text(usual)
     )
     assert "The kernel killed programs because this host had no memory left" in sentence
-    assert "free some of it, or take a smaller profile" in sentence
+    assert "Free some memory, or take a smaller profile" in sentence
 
 
 def test_a_workflow_that_may_start_no_more_processes_ends_with_a_sentence(fresh):

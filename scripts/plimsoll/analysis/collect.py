@@ -143,8 +143,9 @@ class Bits:
             first, runtime, where = self.seen.setdefault(name, (build_id, recorded["cell"]["runtime"], path))
             if first != build_id:
                 raise PlimsollError(
-                    f"{path}: {recorded['cell']['runtime']} did not run the same bits as {runtime} in {where}: {name} is "
-                    f"{build_id[:16]} and not {first[:16]}; delete the records of the older image, and they are measured again."
+                    f"{recorded['cell']['runtime']} in {path} did not run the same bits as {runtime} in {where}: "
+                    f"{name} is {build_id[:16]} and not {first[:16]}. They cannot be compared, so no table was made. "
+                    "Delete the records of the older image: the next start of the workflow measures these runs again."
                 )
 
 
@@ -161,8 +162,9 @@ class Kernels:
             first, other, where = self.seen.setdefault(library, (kernels, runtime, path))
             if first != kernels:
                 raise PlimsollError(
-                    f"{path}: {runtime} ran {library}'s {kernels} kernels, and {other} its {first} kernels in {where}: "
-                    "delete the records with kernels that you do not want, and they are measured again."
+                    f"{runtime} in {path} ran {library}'s {kernels} kernels, and {other} in {where} its {first} "
+                    "kernels. They cannot be compared, so no table was made. Delete the records with the kernels that "
+                    "you do not want: the next start of the workflow measures these runs again."
                 )
 
 
@@ -178,7 +180,8 @@ class Systems:
         first, where = self.seen.setdefault(runtime, (own, path))
         if first != own:
             raise PlimsollError(
-                f"{path} and {where} were measured on two systems, which are never pooled: delete the records of one of them."
+                f"{path} and {where} were measured on two systems. Records of two systems are never pooled, so no "
+                "table was made. Delete the records of one of them, and start the workflow again."
             )
 
 

@@ -48,7 +48,9 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     for row in rows:
         if (path := cell_paths.of_row(row, plan["factors"])) not in by_cell:
             raise Damaged(
-                f"The table of runs has a run of {path[:LONGEST]}, which is not in the plan. Delete it: it is made again."
+                f"The study's table of runs has a run of {path[:LONGEST]}, which is not in the plan. The records "
+                "are not affected. Delete runs.csv in the study's folder of results: the next start of the "
+                "workflow makes it again."
             )
         by_cell[path].append(row)
     refuse_given_up(plan)

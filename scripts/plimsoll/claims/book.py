@@ -36,11 +36,16 @@ def load(study: str) -> list[dict]:
     """
     source, document = f"config/claims/{study}.yaml", _document(study)
     if document["study"] != study:
-        raise PlimsollError(f"{source}: study: {shown(document['study'])} is not the file's name, {study!r}.")
+        raise PlimsollError(
+            f"{source}: study: {shown(document['study'])} is not the file's name, {study!r}. Give both the same name."
+        )
     seen = set()
     for claim in document["claims"]:
         if not claim["id"].startswith(f"{study}-") or claim["id"] in seen:
-            raise PlimsollError(f"{source}: the id {claim['id']} is given twice, or is of another study.")
+            raise PlimsollError(
+                f"{source}: the id {claim['id']} belongs to two claims, or does not begin with {study}-. Give the "
+                "claim an id of its own that does."
+            )
         if claim["question"] not in document["questions"]:
             known = ", ".join(document["questions"])
             raise PlimsollError(
@@ -82,9 +87,14 @@ def load_all() -> dict[str, list[dict]]:
         source, same = f"config/claims/{claim['id'].rpartition('-')[0]}.yaml", claim.get("same_as")
         answers = {one["answered_by"] for one in (claim, *parts_of(claim)) if "answered_by" in one}
         if unknown := sorted(answers - set(first)):
-            raise PlimsollError(f"{source}: {claim['id']}: answered_by: {unknown[0]} is not a claim.")
+            raise PlimsollError(
+                f"{source}: {claim['id']}: answered_by: {unknown[0]} is not a claim. Write the id of a claim of config/claims/."
+            )
         if same and (same not in first or "same_as" in first[same]):
-            raise PlimsollError(f"{source}: {claim['id']}: same_as: {same} is not a claim, or repeats another claim itself.")
+            raise PlimsollError(
+                f"{source}: {claim['id']}: same_as: {same} is not a claim, or repeats another claim itself. Write "
+                "the id of the claim that both repeat."
+            )
     return books
 
 
@@ -125,7 +135,9 @@ def listed(claim: dict, key: str) -> list:
 def _check_order(source: str, claim: dict) -> None:
     for entry in claim.get("order", []):
         if not isinstance(entry, dict):
-            raise PlimsollError(f"{source}: order: {shown(entry)} is no mapping of factors to levels.")
+            raise PlimsollError(
+                f"{source}: order: {shown(entry)} is not a mapping of factors to levels. Write each entry as `factor: level`."
+            )
 
 
 def _check_quantity(source: str, claim: dict) -> None:
@@ -179,7 +191,7 @@ def _check_factors(source: str, study: dict, claim: dict) -> None:
     for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in listed(claim, "relative_to")), *along]:
         if unknown := [factor for factor in named if factor not in known]:
             raise PlimsollError(
-                f"{source}: {key}: {shown(unknown[0])} is no factor of the study{spelling.hint(unknown[0], known)} "
+                f"{source}: {key}: {shown(unknown[0])} is not a factor of the study{spelling.hint(unknown[0], known)} "
                 f"({', '.join(known)})."
             )
 

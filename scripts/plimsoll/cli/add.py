@@ -31,4 +31,4 @@ def wish(typed: Iterable[str], wanted: str, does: str) -> None:
     for name in chosen:
         runtimes.find(name)
     configuration.wish(chosen, wanted)
-    print(f"config/local.yaml {does} {', '.join(chosen)} on this machine. Delete it to take that back.")
+    print(f"config/local.yaml {does} {', '.join(chosen)} on this machine. Delete that file to undo this.")

@@ -47,7 +47,9 @@ def time_of(hours: str | None, minutes: str | None, what: Asked) -> tasks.Time |
     if hours or minutes:
         features.needed("measure_for")
     if hours and minutes:
-        raise PlimsollError("--hours is the time of measuring, and --minutes that of everything: give one of them.")
+        raise PlimsollError(
+            "--hours limits the measuring alone, and --minutes everything. Nothing was measured. Give one of them."
+        )
     if minutes:
         return tasks.Time(minutes=amounts.minutes(minutes))
     if hours:
@@ -63,7 +65,10 @@ def figures(what: Asked, typed: Iterable[str] | None) -> list[str]:
     from plimsoll.config import studies
 
     if len(what.studies) > 1:
-        raise PlimsollError(f"--figure is of one study, and these are selected: {', '.join(what.studies)}. Name one of them.")
+        raise PlimsollError(
+            f"--figure takes figures of one study, and several are selected: {', '.join(what.studies)}. "
+            "Nothing was measured. Name one of them."
+        )
     [study] = what.studies
     known = list(studies.load(study, designs.known())["figures"])
     return [f"results/{study}/figures/{names.figure_of(study, each, known)}.pdf" for each in wanted]
@@ -109,5 +114,6 @@ def refuse_with_archive(*others: object) -> None:
     """Raise PlimsollError if anything else was given with --from: what is made again follows from the archive alone."""
     if any(others):
         raise PlimsollError(
-            "--from makes everything that the archive has, and takes --claims alone. What was measured is in the archive."
+            "--from makes everything that the archive has, and takes no other option than --claims. Nothing "
+            "was made. Leave the other options away."
         )

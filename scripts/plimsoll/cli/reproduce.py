@@ -58,7 +58,10 @@ def reproduce(
             return remake(archive, claims or [])
         raise PlimsollError("--from needs the feature `archive`, which is not there. Nothing was made.")
     if claims:
-        raise PlimsollError("--claims goes with --from: name the archive whose measurements are judged by these claims.")
+        raise PlimsollError(
+            "--claims needs --from. Nothing was made. Name the archive whose measurements are judged by these "
+            "claims: --from FILE."
+        )
     measure_own = features.offered("measure_own")
     if measure_own and studies and any(each.endswith(".yaml") for each in studies):
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
@@ -67,7 +70,10 @@ def reproduce(
     time = measuring.time_of(hours, minutes, asked)
     targets = measuring.figures(asked, figure)
     if targets and (hours or minutes):
-        raise PlimsollError("--figure measures what the figure shows: leave --hours and --minutes away.")
+        raise PlimsollError(
+            "--figure measures what the figure shows, however long that takes. Nothing was measured. Leave "
+            "--hours and --minutes away."
+        )
     if dry_run:
         place.enter(directory)
         return tell(asked.settings, time, targets)

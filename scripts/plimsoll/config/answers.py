@@ -48,14 +48,18 @@ def check(study: dict, source: str, design: Design, refer: Refer) -> None:
     for number, answer in enumerate(of(study)):
         key = f"answer.{number}" if isinstance(study["answer"], list) else "answer"
         if answer["name"] in seen:
-            raise PlimsollError(f"{source}: {key}.name: {shown(answer['name'])} is given twice; give each a name of its own.")
+            raise PlimsollError(
+                f"{source}: {key}.name: two answers have the name {shown(answer['name'])}. Give each a name of its own."
+            )
         seen.add(answer["name"])
         for part, levels in _named(answer):
             refer(f"{key}.{part}", list(levels), list(design.check.NAMED))
         factors = [sorted(rows) for rows in rows_of(answer)]
         if any(other != factors[0] for other in factors):
             told = "; ".join(dict.fromkeys(", ".join(map(shown, names)) for names in factors))
-            raise PlimsollError(f"{source}: {key}.rows: all of them must name the same factors, and they name {told}.")
+            raise PlimsollError(
+                f"{source}: {key}.rows: the rows name different factors: {told}. Name the same factors in all of them."
+            )
         _check_names(study, answer, key, design, refer)
 
 

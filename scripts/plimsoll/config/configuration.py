@@ -33,7 +33,7 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
     for word in settings:
         key, equals, text = word.partition("=")
         if not equals or not key:
-            raise PlimsollError(f"{shown(word)} is not a setting: settings are key=value, such as profile=paper.")
+            raise PlimsollError(f"{shown(word)} is not a setting. Write it as key=value, such as profile=paper.")
         _merge(content, {key: _value(text)})
     settle(content)
     return content

@@ -92,7 +92,9 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
         yaml_files.check(study, f"designs/{design.name}", source, text)
     yaml_files.check(study, "study", source, text)
     if study["id"] != path.stem:
-        raise PlimsollError(f"{source}: id: {shown(study['id'])} is not the file's name, {path.stem!r}.")
+        raise PlimsollError(
+            f"{source}: id: {shown(study['id'])} is not the file's name, {path.stem!r}. Give both the same name."
+        )
 
     def refer(key: str, values: list[str], known: list[str] | tuple[str, ...]) -> None:
         for value in values:

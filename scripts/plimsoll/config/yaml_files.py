@@ -61,7 +61,7 @@ def read(path: Path) -> tuple[object, str]:
     except OSError as error:
         raise PlimsollError(f"{short(path)} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise PlimsollError(f"{short(path)} is no text in UTF-8.") from error
+        raise PlimsollError(f"{short(path)} is not text in UTF-8. Save it in that encoding.") from error
     try:
         return _document(text), text
     except yaml.YAMLError as error:

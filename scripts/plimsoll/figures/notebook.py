@@ -42,7 +42,9 @@ class Page:
             self.data = data.read(self.results / "figures", figure)
         except FileNotFoundError as problem:
             there = ", ".join(sorted(path.stem for path in (self.results / "figures").glob("*.json"))) or "no figure"
-            raise PlimsollError(f"{figure} cannot be read ({problem.filename}): {self.results}/figures has {there}.") from None
+            raise PlimsollError(
+                f"{figure} cannot be read, because {problem.filename} is not there. {self.results}/figures has {there}."
+            ) from None
         self.study = studies.load(self.data.study, designs)
         self.chart: chart.Chart = self.study.design.chart(self.data.chart)
 

@@ -49,14 +49,12 @@ def check(study: dict, source: str, folder: Path, refer: Callable[[str, list, li
         refer(f"figures.{name}.chart", [figure["chart"]], sorted(known))
         chart, number = known[figure["chart"]], len(figure.get("metrics", []))
         if not notebook(chart).is_file():
-            raise PlimsollError(f"{source}: figures.{name}.chart: there is no notebooks/{chart.notebook}.ipynb.")
+            raise PlimsollError(f"{source}: figures.{name}.chart: its notebook notebooks/{chart.notebook}.ipynb is not there.")
         if (chart.metrics == "one" and number != 1) or (chart.metrics == "several" and not number):
             wanted = {"one": "one metric", "several": "one metric or more"}[chart.metrics]
-            raise PlimsollError(
-                f"{source}: figures.{name}.metrics: the chart {chart.name} shows {wanted}, and {number} are named."
-            )
+            raise PlimsollError(f"{source}: figures.{name}.metrics names {number}, and the chart {chart.name} shows {wanted}.")
         if chart.option and chart.option not in figure:
-            raise PlimsollError(f"{source}: figures.{name}.{chart.option}: the chart {chart.name} needs it.")
+            raise PlimsollError(f"{source}: figures.{name}.{chart.option} is missing: the chart {chart.name} needs it.")
 
 
 def notebook(chart: Source) -> Path:

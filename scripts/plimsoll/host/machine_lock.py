@@ -40,7 +40,10 @@ def folder() -> Path:
             if path.stat().st_mode & FOR_ALL == FOR_ALL:
                 return path
     named = " nor ".join(map(str, FOLDERS))
-    raise PlimsollError(f"Neither {named} is a folder in which every user may make files: give one of them the mode 1777.")
+    raise PlimsollError(
+        f"No lock can be taken, because neither {named} lets every user make files. Nothing was measured. "
+        "Give one of them the mode 1777."
+    )
 
 
 @contextlib.contextmanager
@@ -101,7 +104,8 @@ def _made(path: Path, access: int) -> int:
         raise
     except OSError as problem:
         raise PlimsollError(
-            f"{path} cannot be made ({problem.strerror}): make room there, or let users write there."
+            f"{path} cannot be made ({problem.strerror}). Every workflow on this machine needs it, so nothing "
+            "was measured. Make room there, or let users write there."
         ) from problem
     # The mode must not depend on this user's umask.
     os.fchmod(descriptor, 0o644)
@@ -168,11 +172,12 @@ def _put(path: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     except OSError as problem:
         raise PlimsollError(
-            f"{path} cannot be made ({problem.strerror}): have it removed by its owner, or by root."
+            f"{path} cannot be made ({problem.strerror}). Every workflow on this machine needs it, so nothing "
+            "was measured. Let its owner or root remove it."
         ) from problem
     try:
         if os.fstat(descriptor).st_uid != os.geteuid():
-            raise PlimsollError(f"{path} is {user_of(path)}'s: have it removed by its owner, or by root.")
+            raise PlimsollError(f"{path} belongs to {user_of(path)}, and cannot be used. Let its owner or root remove it.")
         os.utime(descriptor)
     finally:
         os.close(descriptor)

@@ -51,7 +51,10 @@ def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
     for name, source in named.items():
         version = by_build.get(source.get("noted")) or packages.get(source.get("package"))
         if version is None:
-            raise PlimsollError(f"{FILE} names the version of {name}, and the image does not have it: {source}.")
+            raise PlimsollError(
+                f"{FILE} names the version of {name}, but the image does not have it: {source}. Correct that file, "
+                "or the Dockerfile beside it."
+            )
         told[name] = version
     return told
 

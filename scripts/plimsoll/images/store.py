@@ -40,7 +40,10 @@ def folder_of(image: Image) -> Path:
     """Return the folder of an image's forms, by its tag. Raise PlimsollError for a tag that would lead out of the store."""
     name = image["tag"].removeprefix("plimsoll/").replace(":", "-")
     if Path(name).name != name or name.startswith("."):
-        raise PlimsollError(f"{shown(image['tag'])} is no tag of an image of ours: delete the description that has it.")
+        raise PlimsollError(
+            f"{shown(image['tag'])} is not the tag of an image of this project. Delete the file that describes "
+            "it: it is made again."
+        )
     return paths.image_store() / name
 
 

@@ -32,7 +32,10 @@ def prepare(supplied: dict[str, dict]) -> None:
         except OSError as problem:
             raise PlimsollError(f"{key}.archive: {archive} cannot be read: {problem.strerror}.") from problem
         if checksum != given["sha256"]:
-            raise PlimsollError(f"{key}.sha256: {archive} has the checksum {checksum}, not the one that is given.")
+            raise PlimsollError(
+                f"{key}.sha256: {archive} has the checksum {checksum}, and not the configured one. It was not "
+                "unpacked. Fetch the archive again, or correct the checksum."
+            )
         _unpack(archive, target, key)
 
 

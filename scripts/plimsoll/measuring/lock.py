@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.host import cgroup, machine_lock, private, quieted, variables
+from plimsoll.host import cgroup, machine_lock, private, quiet_settings, variables
 
 # Every process of a run has this variable, so that processes of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -62,7 +62,7 @@ def undo_left() -> None:
 
     Every command of a user begins with it. It takes 0.1 ms if nothing is left.
     """
-    if not quieted.is_left():
+    if not quiet_settings.is_left():
         return
     if not machine_lock.free():
         _say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
@@ -76,7 +76,7 @@ def undo_left() -> None:
 
 
 def _undo_left() -> None:
-    for line in quieted.undo_left():
+    for line in quiet_settings.undo_left():
         _say(line)
 
 
@@ -166,7 +166,7 @@ def take_down(stop: Callable[[], None], runtimes: Callable[[], Mapping[str, Swee
     try:
         stop()
     except Unavailable as problem:
-        print(f"plimsoll: {problem}; the next run removes what is left.", file=sys.stderr, flush=True)
+        print(f"plimsoll: {problem}. The next run removes what is left.", file=sys.stderr, flush=True)
         sweep(runtimes().values())
     return round(time.monotonic() - begun, 4)
 

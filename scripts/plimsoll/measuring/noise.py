@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.errors import first_of
-from plimsoll.host import cgroup, machine_lock, processes, slowed
+from plimsoll.host import cgroup, machine_lock, processes, slowdowns
 from plimsoll.measuring import status
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -154,8 +154,8 @@ def snapshot(machine: Machine, account: Path | None, groups: list[Path], daemons
         sum(map(cgroup.cpu_seconds, groups)),
         _helpers(there, daemons, groups, counted=account is not None),
         _stat()[7] / TICKS,
-        slowed.throttled_seconds(groups, machine.mounted),
-        slowed.swapped_bytes(),
+        slowdowns.throttled_seconds(groups, machine.mounted),
+        slowdowns.swapped_bytes(),
         *_clocks(),
     )
 
@@ -336,7 +336,7 @@ def disturbed(during: dict) -> dict:
     if during["stopped"]:
         reasons.append(f"{first_of(during['stopped'], between=' and ')} during the run")
     if during["throttled_seconds"] > threshold["seconds"]:
-        by = " and ".join("heat" if what == slowed.HEAT else f"a quota of {what}" for what in during["throttled_by"])
+        by = " and ".join("heat" if what == slowdowns.HEAT else f"a quota of {what}" for what in during["throttled_by"])
         reasons.append(f"{by} kept processors from the run for {during['throttled_seconds']:.2f} s")
     if during["swapped_bytes"] > SWAPPED_BYTES:
         reasons.append(f"{during['swapped_bytes'] / 1e6:.1f} MB were moved to and from swap space during the run")

@@ -66,7 +66,7 @@ def of_run(path: Path, cell: str, repetition: int) -> Plan:
     try:
         _refuse_other_parts(plan)
         if cell not in plan["cells"]:
-            raise PlimsollError(f"{path} has no cell {cell}.")
+            raise PlimsollError(f"{path} has no cell {cell}. Nothing was measured. That file lists the study's cells.")
         documents.fit(plan["cells"][cell], Cell)
     except documents.Misfit as misfit:
         raise _damaged(path, misfit) from misfit

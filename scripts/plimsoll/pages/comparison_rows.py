@@ -5,7 +5,7 @@ All functions are pure.
 
 from collections.abc import Callable
 
-from plimsoll.pages import asked, wording
+from plimsoll.pages import procedure_words, wording
 from plimsoll.pages.formats import factor, missing, octaves, p_value, percent, place, significant
 
 # A strip goes from an eighth to eight times as much: three doublings each way.
@@ -27,7 +27,7 @@ def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], s
         "metric": _metric(compared, study),
         "a": a,
         "b": b and {**b, "name": differing(a["name"], b["name"])},
-        "said": asked.EXPECTED.get(compared["expected"], compared["expected"]),
+        "said": procedure_words.EXPECTED.get(compared["expected"], compared["expected"]),
         "n": int(compared["n"]),
         "why": str(compared["test"]).removeprefix("none: "),
         "p": p_value(compared.get("p_supports")),

@@ -16,7 +16,17 @@ from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
 from plimsoll.errors import Damaged
 from plimsoll.measuring import record
-from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, printed_claims, sessions, wording
+from plimsoll.pages import (
+    answer,
+    claim_filter,
+    comparison_rows,
+    formats,
+    glossary,
+    printed_claims,
+    procedure_words,
+    sessions,
+    wording,
+)
 from plimsoll.planning import forecasts, precision
 from plimsoll.planning.forecasts import Given
 
@@ -219,7 +229,7 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
     }
 
 
-def level_of(study: Study) -> asked.Level:
+def level_of(study: Study) -> procedure_words.Level:
     """Return a function that names a level of the study for people. It names a metric by its label."""
     metrics = study["metrics"]
     return lambda factor, name: (
@@ -227,11 +237,11 @@ def level_of(study: Study) -> asked.Level:
     )
 
 
-def _asked(result: dict, rows: list[dict], level: asked.Level) -> str:
+def _asked(result: dict, rows: list[dict], level: procedure_words.Level) -> str:
     """Return the question that was tested; empty for a claim of several parts, as each part has its own."""
     if result["parts"] or not rows:
         return ""
-    return asked.sentence(result["asked"], list(dict.fromkeys(row["label"] for row in rows)), len(rows), level)
+    return procedure_words.sentence(result["asked"], list(dict.fromkeys(row["label"] for row in rows)), len(rows), level)
 
 
 def _out(result: dict, study: dict) -> list[str]:
@@ -248,7 +258,7 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
         **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
         **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part), "bound_said": wording.bound(part)},
         "alike_said": wording.alike(part),
-        "asked_said": asked.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
+        "asked_said": procedure_words.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
     }
 
 

@@ -26,7 +26,10 @@ def host(config: dict) -> Topology:
     if described := config.get("host_file"):
         file = yaml_files.load(paths.given(described), "host")
         if (number := file["sockets"] * file["cores_per_socket"] * file["threads_per_core"]) > MOST_PROCESSORS:
-            raise PlimsollError(f"{described} has {number} processors, and no kernel knows more than {MOST_PROCESSORS}.")
+            raise PlimsollError(
+                f"{described} has {number} processors, and no kernel supports more than {MOST_PROCESSORS}. Correct "
+                "its sockets, cores and threads."
+            )
         return topology.described(file)
     host = inventory.here()
     # Imported here: few configurations name another host.

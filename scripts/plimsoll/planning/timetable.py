@@ -171,7 +171,7 @@ def note_image(name: str, seconds: float) -> None:
         remember(f"image {name}", seconds)
 
 
-def told(figures: int) -> str:
+def summary(figures: int) -> str:
     """Return in one line what this command took beside what it foretold; empty if it foretold nothing.
 
     What no part has noted was for the pages, which have so many figures.

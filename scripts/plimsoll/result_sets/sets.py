@@ -159,8 +159,8 @@ def read(path: Path, instead: Callable[[Path], Path] = lambda folder: folder) ->
     if (folder / RESULTS).is_dir():
         return read(folder / RESULTS, instead)
     raise PlimsollError(
-        f"{path} holds no results: neither it nor a folder in it has {OBSERVATIONS}. `snakemake --cores 1 "
-        f"results/<study>/{OBSERVATIONS}` makes it from the records."
+        f"{path} holds no results: neither it nor a folder in it has {OBSERVATIONS}. Make it from the "
+        f"records: `snakemake --cores 1 results/<study>/{OBSERVATIONS}`."
     )
 
 
@@ -174,11 +174,11 @@ def _of_folders(groups: list[list[Path]]) -> dict[str, ResultSet]:
         names = dict.fromkeys(_study_of(folder) for folder in folders)
         if len(names) > 1:
             raise PlimsollError(
-                f"{folders[0].parent} has sessions of several studies ({', '.join(names)}): compare one at a time."
+                f"{folders[0].parent} has sessions of several studies ({', '.join(names)}). Name the folder of one study."
             )
         (study,) = names
         if study in found:
-            raise PlimsollError(f"{folders[0]} and {found[study].folders[0]} are both of {study}: name one of them.")
+            raise PlimsollError(f"{folders[0]} and {found[study].folders[0]} are both results of {study}. Name one of them.")
         found[study] = ResultSet(study, tuple(folders))
     return found
 
@@ -196,7 +196,10 @@ def _study_of(folder: Path) -> str:
             f"{path} is not a table of observations ({problem}). Delete it, and make it again from the records."
         ) from problem
     if len(names) > 1:
-        raise PlimsollError(f"{path} has observations of several studies ({', '.join(names)}): each has a folder of its own.")
+        raise PlimsollError(
+            f"{path} has observations of several studies ({', '.join(names)}). Put those of each study into a "
+            "folder of its own."
+        )
     # Without a run that counts the table has no rows. The folder's name then tells the study.
     return str(names[0]) if len(names) else folder.name
 
@@ -207,7 +210,8 @@ def _read(path: Path, study: Study) -> pd.DataFrame:
     lacking = [name for name in (*factors, *NEEDED) if name not in table]
     if lacking:
         raise PlimsollError(
-            f"{path} has no column {lacking[0]}: an earlier version wrote it, whose cells were others. It cannot be compared."
+            f"{path} has no column {lacking[0]}: an earlier version of Plimsoll wrote it, with other cells. It "
+            "cannot be compared."
         )
     return table
 

@@ -10,7 +10,7 @@ from plimsoll.errors import Damaged, PlimsollError, first_of
 from plimsoll.interchange import Plan
 from plimsoll.measuring import given_up, record, status
 from plimsoll.planning import availability
-from plimsoll.terminal import requested, standing
+from plimsoll.terminal import measured_runs, requested
 
 MEASUREMENTS = "measurements"
 # Made from all runs, and requested only by people. Stages also request verdicts and tests, and go on without such runs.
@@ -56,7 +56,7 @@ def _is_given_up(target: str, study: Study, plan: Plan) -> bool:
 def _problems(plan: Plan, runs: list[Run]) -> list[str]:
     """Return in words how many of the runs count, and why others do not; empty if each cell has a run that counts."""
     folder = Path("results", plan["study"])
-    there = standing.of_runs(folder, plan, runs)
+    there = measured_runs.of_runs(folder, plan, runs)
     counted = [run for run in runs if there.get(run) in status.COUNTED]
     if {cell for cell, _ in runs} <= {cell for cell, _ in counted}:
         return []
@@ -69,10 +69,10 @@ def _problems(plan: Plan, runs: list[Run]) -> list[str]:
 
 def _reason(folder: Path, run: Run, stands: str | None) -> tuple[object, str]:
     """Return (key, words) on why a run does not count. Runs that fail alike have the same key."""
-    if stands in (None, standing.STALE, standing.DAMAGED):
+    if stands in (None, measured_runs.STALE, measured_runs.DAMAGED):
         return stands, stands or NOT_MEASURED
     try:
         found = record.read(record.path_of(folder / "runs", *run))
     except Damaged:
-        return standing.DAMAGED, standing.DAMAGED
+        return measured_runs.DAMAGED, measured_runs.DAMAGED
     return given_up.alike(found), f"{found['status']}: {found['reason']}"

@@ -15,7 +15,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
-from plimsoll.terminal import requested, standing
+from plimsoll.terminal import measured_runs, requested
 
 Run = tuple[str, int]
 GAP = 2
@@ -98,11 +98,11 @@ class State(NamedTuple):
 def state(cells: Iterable[dict], runs: Iterable[Run], there: dict[Run, str]) -> State:
     """Return how far cells are measured, of which these runs are planned.
 
-    `there` has the standing of each run that has a record (plimsoll.terminal.standing).
+    `there` has the standing of each run that has a record (plimsoll.terminal.measured_runs).
     """
     runs, here = list(runs), {cell["path"] for cell in cells if cell["reason"] is None}
     counted = [run for run in runs if there.get(run) in status.COUNTED]
-    left = sum(there.get(run) in standing.LEFT for run in runs)
+    left = sum(there.get(run) in measured_runs.LEFT for run in runs)
     return State(len(here), len(here & {cell for cell, _ in counted}), len(runs), len(counted), left)
 
 
@@ -239,7 +239,7 @@ def wholes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: st
     chosen = None if profile == USUAL_PROFILE else profile
 
     def left(name: str) -> float:
-        runs = [run for run in plans[name]["order"] if there[name].get(run) in standing.LEFT]
+        runs = [run for run in plans[name]["order"] if there[name].get(run) in measured_runs.LEFT]
         return requested.seconds(plans[name], runs) if runs else 0.0
 
     return [

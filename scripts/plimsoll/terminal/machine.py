@@ -18,7 +18,7 @@ from plimsoll.host import threads
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record
 from plimsoll.planning import configured, tries
-from plimsoll.terminal import listing, standing
+from plimsoll.terminal import listing, measured_runs
 
 PATIENCE_SECONDS = 1.5
 RESULTS = Path("results")
@@ -55,7 +55,7 @@ def collect(designs: Mapping[str, Design], settings: list[str]) -> Machine:
     silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}
     unavailable = {} if config.get("host_file") else silent | tries.found(RESULTS, loaded, wishes)
     plans = configured.plans(loaded, config, configured.host(config), unavailable, RESULTS)
-    there = {name: standing.of_runs(RESULTS / name, plan, plan["order"]) for name, plan in plans.items()}
+    there = {name: measured_runs.of_runs(RESULTS / name, plan, plan["order"]) for name, plan in plans.items()}
     return Machine(config["profile"], loaded, plans, there, runtimes)
 
 

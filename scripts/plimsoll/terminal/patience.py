@@ -15,7 +15,7 @@ QUEUE, BEGUN = "figures.queue", "figures.begun"
 
 
 @contextmanager
-def told(what: str, every: float = EVERY_SECONDS) -> Iterator[None]:
+def announce(what: str, every: float = EVERY_SECONDS) -> Iterator[None]:
     """Print what is done now. Print it again every `every` seconds, with the seconds that it has taken, until it is done."""
     begun, done = time.monotonic(), threading.Event()
 

@@ -13,7 +13,7 @@ from plimsoll.analysis.tables import of_runs
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability, forecasts, planner
-from plimsoll.terminal import standing
+from plimsoll.terminal import measured_runs
 
 # Endings of the files of a figure.
 DRAWN = (".observations.csv", ".pdf", ".png", ".csv", ".txt")
@@ -69,7 +69,7 @@ def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: Plan) -
     endings = {"figures": DRAWN, "notebooks": (".ipynb",), "tables": (".csv",)}[folder]
     ending = next((ending for ending in endings if rest.endswith(ending)), None)
     if ending is None:
-        raise PlimsollError(f"{target}: there is no such file; a {kind} is made as {', '.join(endings)}.")
+        raise PlimsollError(f"{target}: there is no such file. Names of a {kind} end in {', '.join(endings)}.")
     if (name := rest.removesuffix(ending)) not in known:
         near = spelling.hint(name, known)
         raise PlimsollError(f"{target}: {study['id']} has no {kind} {name}{near}; it has {ranges(known)}.")
@@ -78,7 +78,7 @@ def _refuse_name(target: str, folder: str, rest: str, study: dict, plan: Plan) -
 def _refuse_record(target: str, folder: str, rest: str, study: dict, plan: Plan) -> None:
     path, _, number = rest.removesuffix(".json").rpartition("/")
     if not rest.endswith(".json") or not number.isdecimal():
-        raise PlimsollError(f"{target}: a record is runs/<cell>/<repetition>.json.")
+        raise PlimsollError(f"{target}: this is not the name of a record. Write runs/<cell>/<repetition>.json.")
     if path not in plan["cells"]:
         hint = spelling.hint(path, plan["cells"])
         raise PlimsollError(
@@ -178,8 +178,8 @@ def _cost(target: str, runs: list[tuple[str, int]], study: dict, plan: Plan) -> 
         name = Path(target).name.partition(".")[0]
         reason = availability.figure(plan, study, name) if name in study["figures"] else None
         return f"nothing of it can be measured here: {reason}" if reason else "made without a run"
-    there = standing.of_runs(Path("results", plan["study"]), plan, runs)
-    left = [run for run in runs if there.get(run) in standing.LEFT]
+    there = measured_runs.of_runs(Path("results", plan["study"]), plan, runs)
+    left = [run for run in runs if there.get(run) in measured_runs.LEFT]
     number = f"{_many(len(runs), 'run')} of {_many(len({cell for cell, _ in runs}), 'cell')}"
     if not left:
         return f"{number}, all of them measured"

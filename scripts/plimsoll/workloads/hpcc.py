@@ -154,7 +154,10 @@ def _size(section: str, profile: dict, sizes: str) -> dict:
     """Return what the profile says about a section's size. Raise PlimsollError if it has no entry."""
     name = "dgemm" if section == "hpl" else section
     if name not in profile["hpcc"][sizes]:
-        raise PlimsollError(f"The profile has no {sizes} size of {name}: add hpcc.{sizes}.{name} to it.")
+        raise PlimsollError(
+            f"The profile has no {sizes} size of {name}. Nothing was measured. Add hpcc.{sizes}.{name} to the "
+            "profile's file in config/profiles/."
+        )
     return profile["hpcc"][sizes][name]
 
 

@@ -29,7 +29,10 @@ class Check(design.Check):
             refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(runtimes.known()))
             for runtime in experiment["runtime"]:
                 if not runtimes.find(runtime).services:
-                    raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} cannot keep single containers up.")
+                    raise PlimsollError(
+                        f"{source}: experiments.{name}.runtime: {runtime} cannot keep a single container running. Name "
+                        "another runtime."
+                    )
         benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
         for name, metric in study["metrics"].items():
             refer(f"metrics.{name}.benchmark", [metric["benchmark"]], benchmarks)
@@ -53,5 +56,6 @@ class Check(design.Check):
         for factor in ("statistic", "benchmark") if not {"parts", "untestable"} & set(claim) else ():
             if (factor in claim.get("a", {})) != (factor in claim.get("b", {})):
                 raise PlimsollError(
-                    f"config/claims/{study['id']}.yaml: {claim['id']}: a and b: only one of them names a {factor}."
+                    f"config/claims/{study['id']}.yaml: {claim['id']}: only one of the sides a and b names a {factor}. "
+                    "Name it in both, or in neither."
                 )

@@ -92,7 +92,9 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: design.Refer) -> 
         refer(key, [client, server], sorted(runtimes.known()))
         nested = any(runtimes.find(end).nested for end in (client, server))
         if network == "host" and any(runtimes.find(end).own_kernels for end in (client, server)):
-            raise PlimsollError(f"{source}: {key}: {client}, {server}: a virtual machine cannot be on the host's network.")
+            raise PlimsollError(
+                f"{source}: {key}: {client}, {server}: a virtual machine cannot be on the host's network. Name another network."
+            )
         refer(key, network.split("+"), list(NETWORKS))
         if len(network.split("+")) != 1 + nested:
             wanted = "its parent's and its own (host+bridge)" if nested else "one network"

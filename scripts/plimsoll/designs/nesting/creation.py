@@ -14,7 +14,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.runtimes import docker_nested
 from plimsoll.runtimes.base import HOST, Afterwards, Spec
 from plimsoll.runtimes.docker_nested import PARENTS, Parents
-from plimsoll.services import counted
+from plimsoll.services import snapshots
 from plimsoll.workloads import loop, printed
 from plimsoll.workloads.base import InvalidOutput
 
@@ -47,7 +47,7 @@ class Task(Base):
     def _counted(self, commands: list[list[str]]) -> gate.Passed:
         """Let the commands pass the gate together, between two snapshots of the machine."""
         before = []
-        with counted.snapshots(self.attempt, self.services) as snapshot:
+        with snapshots.snapshots(self.attempt, self.services) as snapshot:
             limit, watch = self.cell["limit_seconds"], self.attempt.watch
             passed = gate.pass_together(commands, self.attempt.folder, limit, lambda: before.append(snapshot()), watch)
             self.spans.append((before[0], snapshot()))

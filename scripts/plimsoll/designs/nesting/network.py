@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 from plimsoll import runtimes
-from plimsoll.designs.nesting import ends, placed
+from plimsoll.designs.nesting import ends, processor_binding
 from plimsoll.designs.nesting.factors import BARE, OPEN_VSWITCH, PLAIN, TWO, NestingCell, of_placement
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.errors import Unavailable
@@ -123,15 +123,15 @@ class Task(Base):
         says.
         """
         parameters, binding = self.cell["parameters"], self.cell["bindings"][placement]
-        words = placed.bound(TESTS[test](pair.address, pair.port, parameters), pair, binding)
+        words = processor_binding.bound(TESTS[test](pair.address, pair.port, parameters), pair, binding)
         program = pair.client.inside(pair.client.of_image(words))
         stem = self.folder_of(name_of(test, placement)) / "netperf"
-        before, watch = self.snapshot(), placed.watching(pair) if binding else None
+        before, watch = self.snapshot(), processor_binding.watching(pair) if binding else None
         since = processes.now()
         outputs = [Path(f"{stem}.out"), Path(f"{stem}.err")]
         with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        misplaced = placed.problem(pair, binding, watch) if binding else None
+        misplaced = processor_binding.problem(pair, binding, watch) if binding else None
         limit = parameters["seconds"] + PATIENCE
         try:
             hangs = not ended_within(process.pid, limit, outputs, self.attempt.watch)

@@ -25,7 +25,7 @@ from plimsoll.runtimes.base import LABEL, Node, Runtime, Scratch, Spec, output
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.networks import of_host, second_host
 from plimsoll.runtimes.networks.second_host import Reached
-from plimsoll.services import counted, daemon, iterations, limits
+from plimsoll.services import daemon, iterations, limits, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.kept import Services, all_counted
 from plimsoll.workloads import loop, printed
@@ -84,7 +84,7 @@ class _Run(Run):
         with contextlib.ExitStack() as stack:
             told = self._serve(stack) if self.network else {}
             # Started before the container: the engine's processes that start programs in it start with it.
-            contained = counted.snapshots(self.attempt, self.services) if self._in_container else None
+            contained = snapshots.snapshots(self.attempt, self.services) if self._in_container else None
             snapshot = stack.enter_context(contained) if contained else self._snapshot
             node = self._node()
             seen = self._seen(node)

@@ -23,11 +23,15 @@ class Check(design.Check):
             refer(f"experiments.{name}.runtime", experiment["runtime"], sorted(runtimes.known()))
             for runtime in experiment["runtime"]:
                 if runtime != BARE and not runtimes.find(runtime).services:
-                    raise PlimsollError(f"{source}: experiments.{name}.runtime: {runtime} cannot keep single nodes up.")
+                    raise PlimsollError(
+                        f"{source}: experiments.{name}.runtime: {runtime} cannot keep a single node running. Name another "
+                        "runtime."
+                    )
             for benchmark in experiment["benchmark"]:
                 if ("disk" in workloads.find(benchmark).resources) != ("storage" in experiment):
                     raise PlimsollError(
-                        f"{source}: experiments.{name}.storage: it goes with benchmarks of the disk, and with no other."
+                        f"{source}: experiments.{name}.storage: benchmarks of the disk need this key, and others must not "
+                        "have it."
                     )
         benchmarks = [name for experiment in study["experiments"].values() for name in experiment["benchmark"]]
         for name, metric in study["metrics"].items():

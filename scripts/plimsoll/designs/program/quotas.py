@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll.host import slowed
+from plimsoll.host import slowdowns
 from plimsoll.measuring.noise import Snapshot
 
 
@@ -12,7 +12,7 @@ def apart(before: Snapshot, after: Snapshot, mounted: Mapping[str, Path]) -> tup
 
     A quota is a container's own if this process, which is on the host, is not under it.
     """
-    others = slowed.throttled_seconds((), dict(mounted)).keys()
+    others = slowdowns.throttled_seconds((), dict(mounted)).keys()
     own = (before.throttled.keys() & after.throttled.keys()) - others
     waited = sum(max(0.0, after.throttled[group] - before.throttled[group]) for group in own)
     return (_without(own, before), _without(own, after)), waited

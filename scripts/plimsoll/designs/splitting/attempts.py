@@ -9,7 +9,7 @@ from typing import NamedTuple
 from plimsoll import design, instruments, runtimes, workloads
 from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
-from plimsoll.designs.splitting.misplaced import misplaced
+from plimsoll.designs.splitting.placement_check import misplaced
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk, processes, shared
 from plimsoll.instruments.base import Instrument

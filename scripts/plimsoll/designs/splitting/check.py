@@ -88,7 +88,7 @@ def _refuse_values(study: dict, claim: dict) -> None:
     quantity = quantities.find(claim.get("quantity"))
     source = f"config/claims/{study['id']}.yaml: {claim['id']}"
     if quantity.relative and "relative_to" not in claim:
-        raise PlimsollError(f"{source}: relative_to: the quantity {quantity.name!r} needs it.")
+        raise PlimsollError(f"{source}: relative_to is missing: the quantity {quantity.name!r} needs it.")
     levels = {level for known in study["factors"].values() if isinstance(known, list | dict) for level in known}
     unknown = [name for name in claim.get("values", {}) if name not in levels and name not in claim["metrics"]]
     if quantity.printed and unknown:

@@ -42,7 +42,9 @@ def read(path: Path) -> Claimed:
     if isinstance(found, str):
         return read(path.parent / found)
     if not isinstance(found, list) or not all(isinstance(claim, dict) for claim in found) or not found:
-        raise PlimsollError(f"{path}: it has no list of claims, each a mapping of keys to values.")
+        raise PlimsollError(
+            f"{path}: it has no list of claims. Write `claims:` and below it one mapping of keys to values for each claim."
+        )
     lines = yaml_files.lines_of(text, "claims")
     return _checked(Claimed(found, document.get("questions", {}), str(path), lines))
 
@@ -50,7 +52,7 @@ def read(path: Path) -> Claimed:
 def of_list(claims: Sequence[Mapping]) -> Claimed:
     """Return claims that are in no file. PlimsollError for a claim that does not fit the schema of claims."""
     if not all(isinstance(claim, Mapping) for claim in claims):
-        raise PlimsollError("claims: each of them is a mapping of keys to values.")
+        raise PlimsollError("claims: one of them is not a mapping of keys to values.")
     return _checked(Claimed([dict(claim) for claim in claims], {}, "claims", []))
 
 
@@ -77,12 +79,13 @@ def complete(claimed: Claimed, study: Study) -> list[dict]:
     for number, claim in enumerate(claims):
         if claim["question"] not in questions:
             raise PlimsollError(
-                f"{claimed.where(number)}: question: {shown(claim['question'])} is not among the file's questions."
+                f"{claimed.where(number)}: question: {shown(claim['question'])} is not among the file's questions. "
+                "Add it to them, or name one of them."
             )
     places = {claim["id"]: claimed.where(number) for number, claim in enumerate(claims)}
     if len(places) < len(claims):
         again = next(claim["id"] for claim in claims if [one["id"] for one in claims].count(claim["id"]) > 1)
-        raise PlimsollError(f"{places[again]}: the id {again} is given twice.")
+        raise PlimsollError(f"{places[again]}: two claims have the id {again}. Give each an id of its own.")
     book.check_against(study, claims, lambda claim: f"{places[claim['id']]}: {claim['id']}")
     for claim in (one for whole in claims for one in (whole, *book.parts_of(whole))):
         _check_direction(claim, study, places[claim["id"]])
@@ -111,6 +114,6 @@ def _check_direction(claim: dict, study: Study, where: str) -> None:
     unknown = [name for name in claim["metrics"] if name in study["metrics"] and not study["metrics"][name]["known"]]
     if claim.get("expected") in BY_DIRECTION and unknown:
         raise PlimsollError(
-            f"{where}: {claim['id']}: expected: {claim['expected']} of {shown(unknown[0])}, of which nothing says whether "
-            f"higher or lower is better: say higher or lower, or give the metric `better`."
+            f"{where}: {claim['id']}: expected: {claim['expected']}, but nothing says whether a higher or a "
+            f"lower {shown(unknown[0])} is better. Write higher or lower instead, or give the metric `better`."
         )

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from plimsoll.config.studies import Study
-from plimsoll.designs.table.factors import told
+from plimsoll.designs.table.factors import as_written
 from plimsoll.figures import style
 
 # At most this many cells are drawn: of more, those at the top and at the bottom.
@@ -22,7 +22,7 @@ def draw(study: Study, metric: str, cells: pd.DataFrame, observations: pd.DataFr
     first = list(dict.fromkeys(own[factors[0]]))
     figure, axis = plt.subplots(figsize=(2 * style.COLUMN_INCHES, 0.7 + 0.2 * len(own)), layout="constrained")
     names = [
-        ", ".join(study.design.report.level(name, row[name]) for name in factors if told(row[name]))
+        ", ".join(study.design.report.level(name, row[name]) for name in factors if as_written(row[name]))
         for _, row in own.iterrows()
     ]
     for place, (_, row) in enumerate(own.iterrows()):

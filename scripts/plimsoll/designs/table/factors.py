@@ -27,6 +27,6 @@ def stored(level: object) -> str:
     return NONE if text == ABSENT else text or ABSENT
 
 
-def told(level: str) -> str:
+def as_written(level: str) -> str:
     """Return a level of a cell as its table has it: the inverse of `stored`."""
     return {ABSENT: "", NONE: ABSENT}.get(level, level.replace(SLASH, "/"))

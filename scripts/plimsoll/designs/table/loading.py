@@ -12,7 +12,7 @@ from pathlib import Path
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
 from plimsoll.designs.table import DESIGN, metrics, readers, zips
-from plimsoll.designs.table.factors import MACHINE, stored, told
+from plimsoll.designs.table.factors import MACHINE, as_written, stored
 from plimsoll.designs.table.metrics import At
 from plimsoll.designs.table.readers import tables
 from plimsoll.designs.table.rows import Columns, Row
@@ -83,13 +83,17 @@ def assembled(document: Mapping, rows: list[Row], printed: list[Row], at: At, fi
     """
     names = factors_of(document, rows)
     if not names:
-        raise PlimsollError(f"{at()}: no column is left that could be a factor: nothing can be compared.")
+        raise PlimsollError(
+            f"{at()}: nothing can be compared, because no column is left that could be a factor. Add a column "
+            "that tells the variants apart."
+        )
     if unknown := next((name for name in names if all(name not in row.levels for row in rows)), None):
         known = dict.fromkeys(name for row in rows for name in row.levels)
         raise PlimsollError(f"{at('factors')}: factors: there is no {shown(unknown)}{hint(unknown, known)} in its data.")
     if without := next((row for row in printed if not row.summarised), None):
         raise PlimsollError(
-            f"{without.where}: it has no mean: a row of the paper's own table has a mean, and sd and n if they are printed."
+            f"{without.where}: this row of the paper's own table has no mean. Give each row a mean, and sd and "
+            "n if the paper prints them."
         )
     found = metrics.of(document.get("metrics", {}), rows, printed, at)
     rows = [_with_all(row, names) for row in rows if row.metric in found]
@@ -192,7 +196,7 @@ def _matching(folder: Path, pattern: str) -> list[tuple[Path, str]]:
     plain = "*".join(map(glob.escape, pattern.split("*")))
     found = sorted(glob.glob(plain, root_dir=folder, recursive=True))
     if not found:
-        raise PlimsollError(f"{folder / pattern}: there is no such file.")
+        raise PlimsollError(f"{folder / pattern}: there is no such file. Correct the path, which begins in {folder}.")
     return [(folder / name, name.removeprefix(before).removesuffix(after)) for name in found]
 
 
@@ -238,7 +242,7 @@ def _others(study: Mapping, factor: str, baseline: Sequence[str]) -> list[str]:
 def _known(name: str, known: Iterable[str], where: str, kind: str) -> None:
     if name not in known:
         raise PlimsollError(
-            f"{where}: {shown(name)} is no {kind} of the table{hint(name, known)}: {first_of(list(known), 12)}."
+            f"{where}: {shown(name)} is not a {kind} of the table{hint(name, known)}. It has {first_of(list(known), 12)}."
         )
 
 
@@ -249,4 +253,4 @@ def cell_levels(row: Row, factors: Sequence[str]) -> dict[str, str]:
 
 def cell_in_words(levels: Mapping[str, str]) -> str:
     """Return the levels of a cell for a message."""
-    return ", ".join(f"{factor} {told(level)}" for factor, level in levels.items() if told(level))
+    return ", ".join(f"{factor} {as_written(level)}" for factor, level in levels.items() if as_written(level))

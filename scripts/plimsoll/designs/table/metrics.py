@@ -50,8 +50,9 @@ def _metric(name: str, about: Mapping, rows: Sequence[Row], printed: Sequence[Ro
     if unit and unit != about.get("unit", unit):
         first = next(row for row in rows if row.unit)
         raise PlimsollError(
-            f"{first.where}: {name} has the unit {shown(unit)}, and {shown(about['unit'])} in {at('metrics', name, 'unit')}: "
-            f"the rows are not converted, so name their unit there, or leave it out."
+            f"{first.where}: {name} has the unit {shown(unit)} there, and {shown(about['unit'])} in "
+            f"{at('metrics', name, 'unit')}. Rows are not converted. Write the rows' unit in the study, or "
+            "leave it out."
         )
     unit = unit or about.get("unit", "")
     better = _better(name, about, [*rows, *of_paper], at) or better_by(unit)
@@ -70,11 +71,11 @@ def _better(name: str, about: Mapping, rows: Sequence[Row], at: At) -> str:
     of_rows, said = _one(name, "better", rows), about.get("better", "")
     first = next((row for row in rows if row.better), None)
     if first and of_rows not in BETTER:
-        raise PlimsollError(f"{first.where}: better is {shown(of_rows)}, which is neither higher nor lower.")
+        raise PlimsollError(f"{first.where}: better is {shown(of_rows)}. Write higher or lower.")
     if first and said and said != of_rows:
         raise PlimsollError(
-            f"{first.where}: {of_rows} {name} is better there, and {said} is better in {at('metrics', name, 'better')}: leave "
-            f"`better` out there, or correct the data."
+            f"{first.where}: a {of_rows} {name} is better there, and a {said} one in "
+            f"{at('metrics', name, 'better')}. Leave `better` out of the study, or correct the data."
         )
     return said or of_rows
 
@@ -85,7 +86,8 @@ def _one(name: str, key: str, rows: Sequence[Row]) -> str:
     for row in rows:
         if first and getattr(row, key) != getattr(first, key):
             raise PlimsollError(
-                f"{row.where}: {name} has the {key} {shown(getattr(row, key))}, and {shown(getattr(first, key))} in "
-                f"{first.where}: give both rows one {key}, or two metrics."
+                f"{row.where}: {name} has the {key} {shown(getattr(row, key))} there, and "
+                f"{shown(getattr(first, key))} in {first.where}. Give both rows the same {key}, or make two "
+                "metrics of them."
             )
     return getattr(first, key) if first else ""

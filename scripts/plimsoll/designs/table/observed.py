@@ -32,8 +32,8 @@ def of(source: Source) -> Measured:
     summarised = [row for row in source.rows if row.summarised]
     if values and summarised:
         raise PlimsollError(
-            f"{summarised[0].where}: a mean, and {values[0].where} is a single value: they are judged by different tests, so "
-            "give them as two studies."
+            f"{summarised[0].where} is a mean, and {values[0].where} is a single value. They are judged by "
+            "different tests. Make two studies of them."
         )
     return of_summaries(source.study, summarised) if summarised else _of_values(source.study, values)
 
@@ -49,8 +49,8 @@ def _refuse_summary(row: Row) -> None:
     """Raise PlimsollError for a mean without a logarithm, or a standard deviation or number that no runs have."""
     if row.mean <= 0:
         raise PlimsollError(
-            f"{row.where}: {row.metric} has the mean {row.mean:g}, and sides are compared by the ratio of their means, which "
-            "needs means above 0."
+            f"{row.where}: {row.metric} has the mean {row.mean:g}. Sides are compared by the ratio of their "
+            "means, which needs means above 0."
         )
     if row.sd < 0:
         raise PlimsollError(f"{row.where}: {row.metric} has the standard deviation {row.sd:g}, which is never below 0.")
@@ -70,7 +70,7 @@ class Summaries(Measured):
         for row, path in zip(rows, paths, strict=True):
             if (row.metric, path) in self._summaries:
                 raise PlimsollError(
-                    f"{row.where}: its cell has a mean of {row.metric} already: a summary has one row per cell."
+                    f"{row.where}: there is another mean of {row.metric} for the same cell. Keep one row for each cell."
                 )
             self._summaries[row.metric, path] = Summary(row.mean, row.sd, row.n)
 
@@ -104,9 +104,7 @@ def paired(rows: Sequence[Row]) -> bool:
     """
     named, without = (next((row for row in rows if bool(row.block) is has), None) for has in (True, False))
     if named and without:
-        raise PlimsollError(
-            f"{without.where}: it names no block, and {named.where} does: give all rows a block, or none of them."
-        )
+        raise PlimsollError(f"{without.where} names no block, and {named.where} does. Give all rows a block, or none of them.")
     return bool(named) or len({row.session for row in rows}) >= SMALLEST
 
 
@@ -142,7 +140,7 @@ def plan(study: Study, rows: Sequence[Row]) -> Plan:
         path = cell_paths.of_row(levels, factors)
         cell = cells.setdefault(path, {**_cell(path), **levels})
         if any(cell[factor] != levels[factor] for factor in factors):
-            raise PlimsollError(f"{row.where}: its levels look like those of another row: fill the empty ones.")
+            raise PlimsollError(f"{row.where}: its levels cannot be told apart from another row's. Fill the empty ones.")
         cell["metrics"].setdefault(row.metric, 0)
         cell["metrics"][row.metric] += 1
     for cell in cells.values():

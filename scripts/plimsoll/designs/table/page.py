@@ -10,9 +10,9 @@ import pandas as pd
 from plimsoll.claims import findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.designs.table import consistent
-from plimsoll.designs.table.factors import told
+from plimsoll.designs.table.factors import as_written
 from plimsoll.designs.table.judged import Judged
-from plimsoll.pages import answer, asked, comparison_rows, forest, formats, glossary, verdict_page, wording
+from plimsoll.pages import answer, comparison_rows, forest, formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.formats import missing
 
 # At most this many comparisons of a claim, and cells, are on the page; the tables beside it have all.
@@ -38,7 +38,7 @@ def render(judged: Judged, figures: Sequence[Mapping], cells: pd.DataFrame, assu
         "marks": verdict_page.MARKS,
         "margin": MARGIN,
         "figures": [{**one, "image": base64.b64encode(Path(one["picture"]).read_bytes()).decode()} for one in figures],
-        "factors": [{"name": name, "levels": list(map(told, study["levels"][name]))} for name in study["factors"]],
+        "factors": [{"name": name, "levels": list(map(as_written, study["levels"][name]))} for name in study["factors"]],
         "cells": [_cell(row, judged) for row in cells.head(CELLS).to_dict("records")],
         "all_cells": len(cells),
         "rows": len(judged.source.rows),
@@ -108,7 +108,7 @@ def _asked(result: dict, rows: list[dict], judged: Judged) -> str:
     if result["parts"] or not rows:
         return ""
     labels = list(dict.fromkeys(row["label"] for row in rows))
-    return asked.sentence(result["asked"], labels, len(rows), verdict_page.level_of(judged.study))
+    return procedure_words.sentence(result["asked"], labels, len(rows), verdict_page.level_of(judged.study))
 
 
 def _cell(row: dict, judged: Judged) -> dict:

@@ -1,7 +1,7 @@
 """Names of a table's levels for people, and the template of its page."""
 
 from plimsoll import design
-from plimsoll.designs.table.factors import told
+from plimsoll.designs.table.factors import as_written
 
 
 class Report(design.Report):
@@ -11,11 +11,11 @@ class Report(design.Report):
 
     def cell_label(self, path: str, metric: dict) -> str:
         """Return the levels of a cell."""
-        return ", ".join(map(told, path.split("/")))
+        return ", ".join(map(as_written, path.split("/")))
 
     def level(self, factor: str, name: str) -> str:
         """Return a level; one that is a number has the name of its factor."""
-        shown = told(name)
+        shown = as_written(name)
         return f"{factor.replace('_', ' ')} {shown}" if _is_number(shown) else shown
 
 

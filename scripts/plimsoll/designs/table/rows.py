@@ -86,7 +86,7 @@ def number(text: object, what: str, where: str) -> float:
     try:
         value = float(str(text).strip())
     except ValueError:
-        raise PlimsollError(f"{where}: {what} is {shown(text)}, which is no number.") from None
+        raise PlimsollError(f"{where}: {what} is {shown(text)}, which is not a number.") from None
     if not math.isfinite(value):
         raise PlimsollError(f"{where}: {what} is {shown(text)}, which cannot have been measured.")
     return value
@@ -98,7 +98,7 @@ def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Pa
     PlimsollError if a column is missing that a study names, or if a value is no number.
     """
     if not lines:
-        raise PlimsollError(f"{path}: it has no rows below its heads.")
+        raise PlimsollError(f"{path}: it has no rows below the names of its columns.")
     known = list(lines[0][1])
     columns = _in_form(columns, known)
     _check(columns, known, path)

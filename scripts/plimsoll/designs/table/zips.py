@@ -59,7 +59,10 @@ def _is_of(name: str, pattern: str) -> bool:
 def _extract(opened: zipfile.ZipFile, archive: Path, names: list[str], place: str) -> None:
     size = sum(opened.getinfo(name).file_size for name in names)
     if size > LARGEST:
-        raise PlimsollError(f"{archive}: unpacked, it has {size / 2**30:.1f} GiB of data: unpack it, and name the files in it.")
+        raise PlimsollError(
+            f"{archive}: unpacked, it has {size / 2**30:.1f} GiB of data, which is too much. Unpack it, and "
+            "name the files in it."
+        )
     for name in names:
         opened.extract(name, place)
 
@@ -79,10 +82,10 @@ def _data(archive: Path, names: list[str]) -> list[str]:
             return found
         if found:
             raise PlimsollError(
-                f"{archive} has several files with data ({first_of(found, 6)}): name one, such as {archive}/{found[0]}, or "
-                f"several by a pattern, such as {archive}/*{PurePosixPath(found[0]).suffix}."
+                f"{archive} has several files with data ({first_of(found, 6)}). Name one, such as {archive}/{found[0]}, "
+                f"or several by a pattern, such as {archive}/*{PurePosixPath(found[0]).suffix}."
             )
-    raise PlimsollError(f"{archive} has no file with data that is read: {', '.join((*TABLES, *OUTPUTS))}.")
+    raise PlimsollError(f"{archive} has no file with data. Files that can be read end in {', '.join((*TABLES, *OUTPUTS))}.")
 
 
 @contextmanager
@@ -105,7 +108,7 @@ def study_file(path: Path) -> Iterator[tuple[Path, str | None]]:
             names = first_of([str(file.relative_to(folder)) for file in found], 6)
             has = f"several studies of the design `table` ({names})" if found else "no study of the design `table`"
             raise PlimsollError(
-                f"{path} has {has}: unpack it and name the study, or give --claims and --data. Nothing was judged."
+                f"{path} has {has}. Nothing was judged. Unpack it and name the study, or give --claims and --data."
             )
         yield found[0], path.stem
 

@@ -19,7 +19,7 @@ from plimsoll.measuring.attempt import Attempt
 from plimsoll.runtimes import docker_elsewhere
 from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
 from plimsoll.runtimes.networks.second_host import Away, Reached
-from plimsoll.services import counted, daemon
+from plimsoll.services import daemon, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.hadoop import prices
 from plimsoll.services.hadoop.cluster import Cluster
@@ -77,7 +77,7 @@ class _Run(Run):
         for engine in self.engines:
             self._settle(engine)
         self.attempt.watch.room.watch({disk.CONTAINERS: self.runtime.storage()})
-        with counted.snapshots(self.attempt, self.services) as snapshot:
+        with snapshots.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
             self.cluster.start()
             self.attempt.watch.stops.of(self.services.groups(), self.attempt.account)

@@ -20,7 +20,8 @@ class Check(design.Check):
         known = study["strategies"]
         if "workers" not in known.get(BASELINE, {}):
             raise PlimsollError(
-                f"{source}: strategies.{BASELINE}.workers: it is missing; the others have as many, unless they say."
+                f"{source}: strategies.{BASELINE}.workers is missing. Add it: the other strategies have as many "
+                "workers, unless they have a number of their own."
             )
         for name, experiment in study["experiments"].items():
             if ("strategy" in experiment) == ("factors" in experiment):
@@ -32,7 +33,8 @@ class Check(design.Check):
                 found = runtimes.find(runtime)
                 if not found.services or found.own_kernels or found.nested:
                     raise PlimsollError(
-                        f"{source}: experiments.{name}.runtime: {runtime} cannot keep the nodes of a cluster up."
+                        f"{source}: experiments.{name}.runtime: {runtime} cannot keep the nodes of a cluster running. Name "
+                        "another runtime."
                     )
         for name, table in study.get("tables", {}).items():
             refer(f"tables.{name}.metrics", table["metrics"], list(study["metrics"]))

@@ -77,7 +77,8 @@ def plan_of(session: Measured) -> Plan:
             made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in rows}
         except (KeyError, TypeError, ValueError) as problem:
             raise Damaged(
-                f"{runs} is damaged. Delete it, and start the workflow again: it makes it again from the records."
+                f"{runs} is damaged. The records are not affected. Delete it: the next start of the workflow makes "
+                "it again from them."
             ) from problem
         if made != set(plan["order"]):
             raise another_plan(folder, f"{runs} has other runs than {folder}/plan.json")

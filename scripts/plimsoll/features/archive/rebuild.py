@@ -56,7 +56,10 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
     with reading.opened(source) as archive:
         names = archive.manifest["studies"]
         if others := sorted(own.keys() - set(names)):
-            raise PlimsollError(f"{own[others[0]]} has the claims of {others[0]}, and {source} has {', '.join(names)}.")
+            raise PlimsollError(
+                f"{own[others[0]]} has claims of {others[0]}, and {source} has measurements of {', '.join(names)}. "
+                "Nothing was made. Give claims of these studies."
+            )
         folder = place / name_of(source, list(own.values()))
         with places.alone(place):
             _have(archive, folder, source, {f"config/claims/{study}.yaml" for study in own})
@@ -110,7 +113,10 @@ def _snakemake(folder: Path, source: Path) -> None:
     command = starting.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
     if interruption.run(command, paths.environment()):
         where = folder / "results/*/logs/"
-        raise Incomplete(f"Not everything could be made from {source}: the reason is above, and in {where}.")
+        raise Incomplete(
+            f"Not everything could be made from {source}. The reason is above, and in {where}. What was made "
+            "is kept: type the command again when the cause is removed."
+        )
 
 
 def _findings(folder: Path, names: list[str]) -> None:

@@ -64,7 +64,8 @@ def prepare() -> Given:
     for name, study in loaded.items():
         if (made := plans[name]["design"]) != study["design"]:
             raise PlimsollError(
-                f"config/studies/{name}.yaml has the design {study['design']}, and the plan of its runs the design {made}."
+                f"The study {name} has the design {study['design']} in config/studies/{name}.yaml, and {made} in "
+                "the plan of its runs. Nothing was made. Copy the archive again, or make it again."
             )
         book.check_against(study, claims.get(name, []))
     return Given(names, names, loaded, plans, {}, {})

@@ -92,7 +92,7 @@ def _unfinished(target: Path) -> Iterator[BinaryIO]:
         except BlockingIOError:
             raise PlimsollError(f"Another process is writing {target}: wait for it to end, or stop it.") from None
         if not _is(path, file):
-            raise PlimsollError(f"Another process has just written {target}: start again.")
+            raise PlimsollError(f"Another process has just written {target}. Nothing was written. Type the command again.")
         file.truncate()
         try:
             yield file
@@ -115,7 +115,10 @@ def _put(written: Path, target: Path) -> bool:
     if target.exists():
         if filecmp.cmp(written, target, shallow=False):
             return False
-        raise PlimsollError(f"{target} is there, and holds something else: move it away, or name another file with --file")
+        raise PlimsollError(
+            f"{target} is there, and is not such an archive. It was not changed. Move it away, or name another "
+            "file with --file."
+        )
     written.rename(target)
     folder = os.open(target.parent, os.O_RDONLY)
     try:

@@ -40,7 +40,7 @@ class Saved:
     def open(self, path: str) -> BinaryIO:
         """Open a file of the image for reading. Raise PlimsollError if the image does not have it."""
         if path not in self._places:
-            raise PlimsollError(f"The image {self.tag} has no /{path}: it is not an image of Debian, or its copy is damaged.")
+            raise PlimsollError(f"The image {self.tag} has no /{path}. It is not an image of Debian, or its copy is damaged.")
         layer, member = self._places[path]
         return layer.extractfile(member)
 
@@ -68,7 +68,10 @@ def opened(path: Path, wanted: list[StageOfImage]) -> Iterator[list[Saved]]:
 
 
 def _damaged(path: Path, problem: Exception) -> PlimsollError:
-    return PlimsollError(f"{path} is damaged, or not there ({problem}): delete it, and it is made again.")
+    return PlimsollError(
+        f"{path} is damaged, or not there ({problem}). Measurements are not affected. Delete it: the next "
+        "start of the workflow makes it again."
+    )
 
 
 def _all(archive: tarfile.TarFile, wanted: list[StageOfImage], layers: contextlib.ExitStack, path: Path) -> list[Saved]:
@@ -83,7 +86,10 @@ def _of(archive: tarfile.TarFile, image: StageOfImage, listed: list[dict], layer
     # Podman puts the name of a registry before a tag.
     found = [one for one in listed if any(f"/{tag}".endswith(f"/{image['tag']}") for tag in one["RepoTags"] or ())]
     if not found or image["id"] not in _digests(archive, found[0]):
-        raise PlimsollError(f"{path} has not the image {image['tag']} that is described: delete it, and it is made again.")
+        raise PlimsollError(
+            f"{path} does not have the image {image['tag']} of its description. Measurements are not affected. "
+            "Delete it: the next start of the workflow makes it again."
+        )
     config = json.load(archive.extractfile(found[0]["Config"]))
     opened = [layers.enter_context(tarfile.open(fileobj=archive.extractfile(name), mode="r:*")) for name in found[0]["Layers"]]
     return Saved(image, config["created"], opened)

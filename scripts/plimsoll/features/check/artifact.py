@@ -8,7 +8,7 @@ from plimsoll import spelling
 from plimsoll.errors import PlimsollError, first_of
 from plimsoll.features.check import study
 from plimsoll.features.check.study import ALIKE, CONDITIONS, REVERSED, Checked
-from plimsoll.result_sets import archived, sets
+from plimsoll.result_sets import archives, sets
 from plimsoll.result_sets.sets import ResultSet
 
 SUCCESS, FAILURE = 0, 1
@@ -33,7 +33,7 @@ def check(results: Path, reference: Path, names: Sequence[str]) -> tuple[dict[st
         raise PlimsollError(
             f"{reference} has no study {unknown[0]}{spelling.hint(unknown[0], there)}: it has {', '.join(there)}."
         )
-    here = _measured(archived.folder_of(results))
+    here = _measured(archives.folder_of(results))
     chosen = [name for name in names or there if name in here and here[name].verdicts_together]
     checked = {name: study.check(there[name], here[name]) for name in chosen}
     return checked, ended(checked, [name for name in names if name not in checked])
@@ -42,7 +42,7 @@ def check(results: Path, reference: Path, names: Sequence[str]) -> tuple[dict[st
 def _reference(path: Path) -> dict[str, ResultSet]:
     if not path.exists():
         raise PlimsollError(f"{path}: there is no such folder or archive, so nothing is checked. Give one with --reference.")
-    return sets.read(archived.folder_of(path))
+    return sets.read(archives.folder_of(path))
 
 
 def _measured(folder: Path) -> dict[str, ResultSet]:

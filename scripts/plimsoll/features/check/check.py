@@ -37,9 +37,9 @@ def check(
       plimsoll check --reference other.zip     # against another group's results
     """
     from plimsoll import paths
-    from plimsoll.features.check import artifact, shown
+    from plimsoll.features.check import artifact, tables
 
     results, reference = place.enter(None, results or Path("results"), reference or paths.REFERENCES)
     checked, ended = artifact.check(results, reference, options.split(studies))
-    print(shown.as_json(checked, ended)) if json else shown.text(checked, ended)
+    print(tables.as_json(checked, ended)) if json else tables.text(checked, ended)
     return ended.status

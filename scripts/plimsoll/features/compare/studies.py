@@ -11,7 +11,7 @@ from plimsoll.analysis import cell_paths
 from plimsoll.claims.quantities.base import LEAST
 from plimsoll.config.studies import Study
 from plimsoll.features.compare import effects, failing, two_sets
-from plimsoll.features.compare.asked import Asked
+from plimsoll.features.compare.choices import Asked
 from plimsoll.features.compare.effects import NOTHING, Effects
 from plimsoll.features.compare.failing import CELL, COLUMNS, FAILED, WATCHED
 from plimsoll.features.compare.two_sets import ALIKE, BETTER, DIFFERENT, UNDECIDED, WORSE

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from plimsoll.features.doctor.finding import FINE, NOTE, WARNS, Finding
-from plimsoll.features.doctor.seen import Seen
+from plimsoll.features.doctor.readings import Seen
 from plimsoll.host import machine_lock, processes
 from plimsoll.measuring import lock
 

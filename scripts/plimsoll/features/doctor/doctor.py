@@ -31,14 +31,16 @@ def doctor(
     """
     from plimsoll import paths
     from plimsoll.errors import PlimsollError
-    from plimsoll.features.doctor import examination, quieting, seen
+    from plimsoll.features.doctor import examination, quieting, readings
 
     if undo and (quiet_machine or command):
         raise PlimsollError("--undo takes no command, and does not go with --quiet-machine. Nothing was changed.")
     if command and not quiet_machine:
-        raise PlimsollError("A command goes with --quiet-machine: doctor --quiet-machine -- COMMAND. Nothing was done.")
+        raise PlimsollError(
+            "A command needs --quiet-machine. Nothing was done. Type: ./plimsoll doctor --quiet-machine -- COMMAND"
+        )
     if undo:
         return quieting.undo()
     if quiet_machine:
         return quieting.during(command) if command else quieting.keep_quiet()
-    return examination.show(seen.look([], directory or paths.PROJECT), json)
+    return examination.show(readings.look([], directory or paths.PROJECT), json)

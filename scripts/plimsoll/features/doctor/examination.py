@@ -10,7 +10,7 @@ from rich.table import Table
 
 from plimsoll.features.doctor import company, kernel, memory, places, processors, runtimes
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding, status, worst_first
-from plimsoll.features.doctor.seen import Seen
+from plimsoll.features.doctor.readings import Seen
 
 ROOMS = (processors, memory, company, kernel, runtimes, places)
 STYLES = {FINE: "green", NOTE: "cyan", WARNS: "yellow", STOPS: "bold red"}

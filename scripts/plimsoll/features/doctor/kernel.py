@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from plimsoll import spelling
 from plimsoll.features.doctor.finding import FINE, NOTE, WARNS, Finding
-from plimsoll.features.doctor.seen import Seen
-from plimsoll.host import quieted
+from plimsoll.features.doctor.readings import Seen
+from plimsoll.host import quiet_settings
 
 MITIGATION = "mitigation of "
 VULNERABLE = "Vulnerable"
@@ -18,7 +18,7 @@ def findings(seen: Seen) -> Iterator[Finding]:
     yield groups(seen)
     yield rights(seen)
     yield counters(seen)
-    if quieted.noted():
+    if quiet_settings.noted():
         means = "Settings are those of a quiet machine. Runs with other settings are never pooled with them."
         yield Finding("quiet machine", "made so by plimsoll doctor", NOTE, means, "./plimsoll doctor --undo (afterwards)")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from plimsoll.features.doctor.finding import FINE, NOTE, QUIET, WARNS, Finding
-from plimsoll.features.doctor.seen import Seen
+from plimsoll.features.doctor.readings import Seen
 from plimsoll.host import topology
 
 # Share of the machine's memory that the kernel may keep from its nodes' sum.

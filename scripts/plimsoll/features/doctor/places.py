@@ -7,7 +7,7 @@ from pathlib import Path
 from plimsoll import paths, runtimes
 from plimsoll.errors import PlimsollError, first_of
 from plimsoll.features.doctor.finding import FINE, STOPS, WARNS, Finding
-from plimsoll.features.doctor.seen import Seen
+from plimsoll.features.doctor.readings import Seen
 from plimsoll.host import disk, machine_lock
 from plimsoll.measuring import lock
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from plimsoll.features.doctor.finding import FINE, NOTE, QUIET, WARNS, Finding
-from plimsoll.features.doctor.seen import Seen
-from plimsoll.host import slowed, system, topology
+from plimsoll.features.doctor.readings import Seen
+from plimsoll.host import slowdowns, system, topology
 
 # L3 cache of one core that no processor has for itself (bytes): a guest that sees more shares it with cores of others.
 MOST_L3 = 8 * 2**20
@@ -56,17 +56,17 @@ def siblings(seen: Seen) -> Finding:
 
 def heat(seen: Seen) -> Finding:
     """Return what heat has taken from the processors, since boot and in the window."""
-    seconds = seen.throttled.get(slowed.HEAT, 0.0)
+    seconds = seen.throttled.get(slowdowns.HEAT, 0.0)
     if not seconds:
         return Finding("heat", "no slowdown since boot", FINE, "Runs that heat slows are repeated. None would be now.")
     means = "Runs that heat slows are repeated, so measuring takes longer and decides fewer claims."
-    level = WARNS if slowed.HEAT in seen.window.during["throttled_by"] else NOTE
+    level = WARNS if slowdowns.HEAT in seen.window.during["throttled_by"] else NOTE
     return Finding("heat", f"{seconds:.1f} s lost since boot", level, means, f"cool the machine, or without turbo: {QUIET}")
 
 
 def quota(seen: Seen) -> Finding:
     """Return what quotas of processor time have taken from this process, since boot and in the window."""
-    lost = {group: seconds for group, seconds in seen.throttled.items() if group != slowed.HEAT and seconds}
+    lost = {group: seconds for group, seconds in seen.throttled.items() if group != slowdowns.HEAT and seconds}
     if not lost:
         return Finding("quota of processor time", "none in effect", FINE, "No quota slows a run.")
     means = "Bare metal is measured under this quota, and containers may not be. Runs that it slows are repeated."

@@ -1,7 +1,7 @@
 """Make the machine quiet, and take that back: at the end of a command, or when a user says so.
 
 The settings are those that move numbers and can be changed without stopping anything: frequency governor, turbo, NUMA
-balancing and swap space. plimsoll.host.quieted notes what was before.
+balancing and swap space. plimsoll.host.quiet_settings notes what was before.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ from typing import NamedTuple
 import psutil
 
 from plimsoll.errors import PlimsollError, first_of
-from plimsoll.host import machine_lock, quieted, system
-from plimsoll.host.quieted import Change, Note
+from plimsoll.host import machine_lock, quiet_settings, system
+from plimsoll.host.quiet_settings import Change, Note
 from plimsoll.host.topology import read
 from plimsoll.measuring import given_up, lock
 
@@ -96,7 +96,7 @@ def _takes(path: Path, wanted: str) -> bool:
 
 def _swaps() -> tuple[dict[str, int], str]:
     """Return the swap areas to switch off, with their priorities, and why none is although some are in use."""
-    areas, memory, used = quieted.swaps(), psutil.virtual_memory(), psutil.swap_memory().used
+    areas, memory, used = quiet_settings.swaps(), psutil.virtual_memory(), psutil.swap_memory().used
     if areas and memory.available - used < SPARE * memory.total:
         return {}, f"{used / 2**30:.1f} GiB are in it, and {memory.available / 2**30:.1f} GiB of memory are free"
     return areas, ""
@@ -111,11 +111,11 @@ def make_quiet(wanted: Plan) -> tuple[int | None, list[str]]:
     if not wanted.names:
         return None, said(wanted)
     _refuse(wanted)
-    descriptor = quieted.write(wanted.note)
-    failed = quieted.apply(wanted.note)
+    descriptor = quiet_settings.write(wanted.note)
+    failed = quiet_settings.apply(wanted.note)
     told = [*said(wanted), *(f"{NOT}: {problem}." for problem in failed)]
     if len(failed) == len(wanted.note["changes"]) + len(wanted.note["swaps"]):
-        quieted.undo(wanted.note)
+        quiet_settings.undo(wanted.note)
         os.close(descriptor)
         return None, told
     return descriptor, [f"changed: {', '.join(wanted.names)}.", *told]
@@ -128,7 +128,7 @@ def said(wanted: Plan) -> list[str]:
 
 
 def _refuse(wanted: Plan) -> None:
-    if others := quieted.of_others():
+    if others := quiet_settings.of_others():
         raise PlimsollError(f"{first_of(others)} has made this machine quiet. Nothing was changed: {UNDO} is theirs to type.")
     if closed := [one["path"] for one in wanted.note["changes"] if _is_refused(Path(one["path"]))]:
         raise PlimsollError(
@@ -145,14 +145,14 @@ def _is_refused(path: Path) -> bool:
 def keep_quiet(root: Path = Path("/")) -> int:
     """Make the machine quiet until a user takes that back. Return the exit status: 1 if not all of it could be done."""
     with machine_lock.held(lock.say_whose):
-        if quieted.noted():
+        if quiet_settings.noted():
             raise PlimsollError(f"`plimsoll doctor` has made this machine quiet before. Nothing was changed. Type: {UNDO}")
         wanted = plan(root)
         descriptor, told = make_quiet(wanted)
         if descriptor is None:
             _tell([*told, NOTHING])
             return int(any(line.startswith(NOT) for line in told))
-        os.close(quieted.write({**wanted.note, "kept": True}))
+        os.close(quiet_settings.write({**wanted.note, "kept": True}))
         os.close(descriptor)
     _tell([*told, f"it stays so until you type {UNDO}, or restart the machine. {ALL_OF_A_STUDY}"])
     return int(any(line.startswith(NOT) for line in told))
@@ -161,12 +161,12 @@ def keep_quiet(root: Path = Path("/")) -> int:
 def undo() -> int:
     """Take back what this user has changed. Return the exit status: 1 if not all of it could be taken back."""
     with machine_lock.held(lock.say_whose):
-        note = quieted.noted()
+        note = quiet_settings.noted()
         if note is None:
-            others = [f"{name} has changed settings, and can take that back." for name in quieted.of_others()]
+            others = [f"{name} has changed settings, and can take that back." for name in quiet_settings.of_others()]
             _tell(others or ["nothing to undo: this machine is as it was."])
             return int(bool(others))
-        failed = quieted.undo(note)
+        failed = quiet_settings.undo(note)
     _tell([f"not taken back: {problem}." for problem in failed] or ["the settings are as they were before."])
     return int(bool(failed))
 
@@ -180,7 +180,7 @@ def during(command: Sequence[str], root: Path = Path("/")) -> int:
     if not shutil.which(command[0]):
         raise PlimsollError(f"There is no program {command[0]}. Nothing was changed or measured.")
     with machine_lock.held(lock.say_whose):
-        kept = quieted.noted()
+        kept = quiet_settings.noted()
         descriptor, told = (None, [KEPT]) if kept else make_quiet(plan(root))
     _tell([*told, *([ALL_OF_A_STUDY] if descriptor else [] if kept else [f"{NOTHING} {AS_IT_IS}"])])
     with contextlib.ExitStack() as at_end:

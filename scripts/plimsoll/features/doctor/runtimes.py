@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from plimsoll.errors import begun
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, Finding
-from plimsoll.features.doctor.seen import Seen
+from plimsoll.features.doctor.readings import Seen
 
 # Characters of a reason that are shown.
 LONGEST = 160

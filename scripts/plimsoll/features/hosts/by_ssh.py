@@ -85,7 +85,10 @@ class Reached:
         """
         words = last_words(said, status).rstrip(".")
         if status == CUT_OFF:
-            return CutOff(f"ssh {self.ssh} does not reach {self.name} ({words}): it must get there without asking anything.")
+            return CutOff(
+                f"ssh {self.ssh} does not reach {self.name} ({words}). What was measured there is kept there. ssh "
+                "must log in without a question: try it by hand."
+            )
         return PlimsollError(f"{self.name}: {what} failed: {words}.")
 
     def look(self) -> dict[str, str]:
@@ -134,7 +137,8 @@ def measure(host: Reached, here: Path, images: Path, words: list[str]) -> None:
             time.sleep(AGAIN_SECONDS)
     if status:
         raise PlimsollError(
-            f"{host.name}: the measuring there failed; its messages are above. What was measured is kept there and in {here}/."
+            f"{host.name}: measuring failed there. Its messages are above. What was measured is kept there, "
+            f"and in {here}/ here."
         )
     (here / f".{marker.FILE}").replace(here / marker.FILE)
 
@@ -181,7 +185,7 @@ def run(host: Reached, words: list[str]) -> int:
             process.wait(ENDING_SECONDS)
         process.kill()
     if status == CUT_OFF:
-        raise CutOff(f"The connection to {host.name} broke.")
+        raise CutOff(f"The connection to {host.name} broke. The measuring there stops, and what was measured is kept there.")
     return status
 
 
@@ -206,7 +210,9 @@ def fetch(host: Reached, here: Path) -> None:
                 with tarfile.open(fileobj=process.stdout, mode="r|gz") as archive:
                     archive.extractall(folder, filter=_plain)
             except tarfile.FilterError as problem:
-                raise PlimsollError(f"{host.name}: fetching the results failed: {problem}.") from problem
+                raise PlimsollError(
+                    f"{host.name}: fetching the results failed ({problem}). They are kept there. Type the command again."
+                ) from problem
             except (tarfile.TarError, EOFError, OSError) as problem:
                 broken = problem
             else:
@@ -244,7 +250,8 @@ def _sources() -> list[Path]:
         done = subprocess.run(listed, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as problem:
         raise PlimsollError(
-            f"{paths.PROJECT} is no checkout of git, or git is not installed: it says which files are the project's."
+            f"{paths.PROJECT} is not a checkout of git, or git is not installed. git says which files are "
+            "copied to the hosts, so nothing was copied. Clone the project with git."
         ) from problem
     named = (paths.PROJECT / name for name in sorted(set(done.stdout.split("\0")) - {""}))
     return [path for path in named if path.is_file()]

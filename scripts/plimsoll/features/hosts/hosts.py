@@ -38,10 +38,10 @@ def compare_hosts(folders: Sequence[Path], page: Path, table: Path) -> None:
     """
     from plimsoll import designs
     from plimsoll.features.hosts import page as hosts_page
-    from plimsoll.result_sets import archived
+    from plimsoll.result_sets import archives
 
     folders = list(folders) or _beside(page)
-    hosts_page.write(folders, [archived.folder_of(path) for path in folders], page, table, designs.known())
+    hosts_page.write(folders, [archives.folder_of(path) for path in folders], page, table, designs.known())
 
 
 def _beside(page: Path) -> list[Path]:

@@ -123,18 +123,21 @@ def read(config: Mapping) -> Hosts:
     named: dict[str, Host] = {}
     for entry in given["hosts"]:
         if entry["name"] in named:
-            raise PlimsollError(f"hosts: {entry['name']} is named twice: give each host a name of its own.")
+            raise PlimsollError(f"hosts: two of them have the name {entry['name']}. Give each host a name of its own.")
         settings = (*given["settings"], *entry.get("settings", ()))
         chosen = studies.selected(configuration.read(list(settings))["studies"])
         asked = {"minutes": given["minutes"], **entry, "settings": settings, "studies": tuple(chosen)}
         named[entry["name"]] = Host(**asked)
     if not named:
         raise PlimsollError(
-            'No host is named: --config hosts="[n1, n2]" names nodes of Slurm, and docs/how-to/cluster.md says how ssh reaches '
-            "others."
+            'No host is named. Name nodes of Slurm with --config hosts="[n1, n2]"; docs/how-to/cluster.md '
+            "says how ssh reaches others."
         )
     if len({bool(host.ssh) for host in named.values()}) > 1:
-        raise PlimsollError("hosts: nodes of Slurm and hosts that ssh reaches take two calls: name those of one kind in each.")
+        raise PlimsollError(
+            "hosts: one call takes nodes of Slurm, or hosts that ssh reaches, and these are both. Nothing was "
+            "started. Name those of one kind in each call."
+        )
     images = given["images"] or IMAGES
     if given["images"] and not Path(images).is_file():
         raise PlimsollError(

@@ -20,7 +20,7 @@ from plimsoll.config.studies import Study
 from plimsoll.design import Design
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.features.hosts import marker
-from plimsoll.pages import asked, formats, glossary, verdict_page, wording
+from plimsoll.pages import formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.verdict_page import MARKS
 
 REFERENCE = "reference"
@@ -83,7 +83,7 @@ def write(named: Sequence[Path], opened: Sequence[Path], page: Path, table: Path
     hosts = [read(name, folder) for name, folder in zip(named, opened, strict=True)]
     twice = [one.name for one, other in combinations(hosts, 2) if one.name == other.name]
     if twice:
-        raise PlimsollError(f"Two of them are of a host {twice[0]}: give one of them another name.")
+        raise PlimsollError(f"Two of the folders have results of a host {twice[0]}. Rename one of them.")
     kept = reference(name for name in book.names() if not hosts or any(name in host.studies for host in hosts))
     columns = [column for column in (kept, *hosts) if column.results]
     if not columns:
@@ -115,7 +115,8 @@ def read(named: Path, folder: Path) -> Column:
     found = [path.with_name(TOGETHER[0]) if path.with_name(TOGETHER[0]).is_file() else path for path in judged]
     if not found:
         raise PlimsollError(
-            f"{named} has no verdicts (results/<study>/claims.json): `snakemake --cores 1 results/claims.html` makes them."
+            f"{named} has no verdicts (results/<study>/claims.json). Make them there: `snakemake --cores 1 "
+            "results/claims.html`."
         )
     machine = _facts(results / "host.txt")
     page = results / "claims.html"
@@ -154,7 +155,10 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
             if unknown := {result["verdict"] for result in of_study} - set(MARKS):
                 raise documents.Misfit(f"there is no verdict {shown(unknown.pop())}")
         except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
-            raise PlimsollError(f"{path.parent} has no whole verdicts ({problem}): make its claims.json again.") from problem
+            raise PlimsollError(
+                f"The verdicts in {path.parent} are damaged ({problem}). Measurements are not affected. Delete its "
+                "claims.json, and make it again there: `snakemake --cores 1 results/claims.html`."
+            ) from problem
     return Column(name, results, comparisons, machines, page)
 
 
@@ -284,7 +288,7 @@ def _in_words(result: dict, comparisons: list[dict]) -> str:
 def _paper(result: dict) -> str:
     """Return what the paper says, as far as it is a direction and a size."""
     expected = [(one["asked"] or {}).get("expected") for one in (result, *result["parts"])]
-    words = ", ".join(dict.fromkeys(asked.EXPECTED.get(word, word) for word in expected if word))
+    words = ", ".join(dict.fromkeys(procedure_words.EXPECTED.get(word, word) for word in expected if word))
     size = result["paper_magnitude"] or {}
     low, high = (formats.percent(size.get(key)) for key in ("low", "high"))
     sized = low if low == high else f"{low} to {high}"

@@ -64,7 +64,10 @@ def _files(image: Image, temporary: Path) -> dict[str, Path]:
         packed = temporary / f"{folder.name}.tar"
         command = ["tar", "--create", "--numeric-owner", "--file", str(packed), "--directory", str(folder), forms.ROOTFS]
         if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
-            raise PlimsollError(f"The files in {folder / forms.ROOTFS} could not all be read: build the image as their owner.")
+            raise PlimsollError(
+                f"Some files in {folder / forms.ROOTFS} could not be read. No file was written. Type the command "
+                "as the user who built the image."
+            )
         found[PACKED] = packed
     return found
 
@@ -110,12 +113,18 @@ def take(source: Path, base: str) -> dict[str, list[str]]:
                     description = _take(archive, new, folder, image, source)
                     taken[image["tag"]] = list(comparing.sentences(description, there))
             if archive.next() is not None:
-                raise PlimsollError(f"{source} holds more than it says: it is no file that `{spelling.command('image')}` made.")
+                raise PlimsollError(
+                    f"{source} holds more than it lists. Nothing was taken from it. Make it again with "
+                    f"`{spelling.command('image')}`."
+                )
         for folder, (new, image) in made.items():
             _put(new, folder, image)
         return taken
     except (tarfile.TarError, EOFError, zlib.error) as problem:
-        raise PlimsollError(f"{source} is damaged, or no file of images: copy it again, or make it again.") from problem
+        raise PlimsollError(
+            f"{source} is damaged, or is not a file of images. Nothing was taken from it. Copy it again, or "
+            f"make it again with `{spelling.command('image')}`."
+        ) from problem
     except OSError as problem:
         raise PlimsollError(f"{source} cannot be read: {problem.strerror or problem}.") from problem
     finally:
@@ -136,11 +145,13 @@ def _put(new: Path, folder: Path, image: dict) -> None:
 def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
     first = archive.next()
     if first is None or first.name != MANIFEST or not first.isreg() or first.size > LONGEST_MANIFEST:
-        raise PlimsollError(f"{source} is no file that `{spelling.command('image')}` made.")
+        raise PlimsollError(f"{source} is not a file that `{spelling.command('image')}` made. Nothing was taken from it.")
     try:
         manifest = json.loads(archive.extractfile(first).read())
     except (ValueError, RecursionError) as problem:
-        raise PlimsollError(f"{source} is damaged: what it says of itself is no JSON.") from problem
+        raise PlimsollError(
+            f"{source} is damaged: its list of images is not JSON. Copy it again, or make it again."
+        ) from problem
     if isinstance(manifest, dict) and manifest.get("format") != FORMAT:
         raise PlimsollError(f"{source} has the format {shown(manifest.get('format'))}, and this version reads {FORMAT}.")
     yaml_files.check(manifest, "images", str(source))
@@ -167,7 +178,9 @@ def _members(archive: tarfile.TarFile, folder: str, image: dict, source: Path) -
     for name, known in image["files"].items():
         member = archive.next()
         if member is None or member.name != f"{folder}/{name}" or not member.isreg() or member.size != known["bytes"]:
-            raise PlimsollError(f"{source} is damaged: {folder}/{name} is not where it should be.")
+            raise PlimsollError(
+                f"{source} is damaged: it does not have {folder}/{name} in its place. Copy it again, or make it again."
+            )
         yield name, archive.extractfile(member)
 
 
@@ -183,11 +196,16 @@ def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source
     """
     for name, content in _members(archive, folder.name, image, source):
         if _copied(content, new / name) != image["files"][name]["sha256"]:
-            raise PlimsollError(f"{source} is damaged: {folder.name}/{name} is not what was written.")
+            raise PlimsollError(
+                f"{source} is damaged: {folder.name}/{name} differs from what was written. Copy it again, or make it again."
+            )
     if (new / PACKED).exists():
         command = ["tar", "--extract", "--no-same-owner", "--file", str(new / PACKED), "--directory", str(new)]
         if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
-            raise PlimsollError(f"{source}: {folder.name}/{PACKED} could not be unpacked.")
+            raise PlimsollError(
+                f"{source}: {folder.name}/{PACKED} could not be unpacked. Look whether the disk is full; otherwise "
+                "copy the file again."
+            )
         (new / PACKED).unlink()
     description = _settled(new, folder, image, source)
     (new / store.DESCRIPTION).write_text(json.dumps(description, indent=1))
@@ -222,5 +240,7 @@ def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
         if "rootfs" in description and contents.files(new / forms.ROOTFS, stated) != description["files"]:
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
-        raise PlimsollError(f"{source} is damaged: what it says of {image['tag']} is not what it holds.") from problem
+        raise PlimsollError(
+            f"{source} is damaged: its description of {image['tag']} differs from its content. Copy it again, or make it again."
+        ) from problem
     return description

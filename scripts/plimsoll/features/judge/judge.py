@@ -47,7 +47,9 @@ def judge(
     from plimsoll.errors import PlimsollError
 
     if (study is None) != bool(claims and data) or (study and (claims or data or printed)):
-        raise PlimsollError("Give a study, or both --claims and --data: plimsoll judge --help shows how. Nothing was judged.")
+        raise PlimsollError(
+            "A study is missing, or --claims and --data. Nothing was judged. Type ./plimsoll judge --help for examples."
+        )
     study, claims, out, *files = place.enter(directory, study, claims, out, *(data or ()), *(printed or ()))
     if study:
         with zips.study_file(study) as (file, name):

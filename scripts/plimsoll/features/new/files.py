@@ -15,7 +15,10 @@ NAME = re.compile(r"[a-z][a-z0-9-]*")
 def checked(name: str) -> str:
     """Return a name for files, commands and paths. PlimsollError if it has other signs than these take."""
     if not NAME.fullmatch(name):
-        raise PlimsollError(f"{shown(name)} is no name for it: take small letters, digits and dashes, and a letter first.")
+        raise PlimsollError(
+            f"{shown(name)} cannot be the name. Take lower-case letters, digits and dashes, and begin with a "
+            "letter. Nothing was written."
+        )
     return name
 
 
@@ -35,7 +38,7 @@ def write(files: Mapping[Path, str], **values: object) -> list[Path]:
     PlimsollError if one of them is there already: nothing is written then.
     """
     if there := next((path for path in files if path.exists()), None):
-        raise PlimsollError(f"{there} is there already: take another name, or move it. Nothing was written.")
+        raise PlimsollError(f"{there} exists already. Nothing was written. Take another name, or move it.")
     loader = jinja2.FileSystemLoader(TEMPLATES)
     templates = jinja2.Environment(
         loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True

@@ -26,7 +26,7 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     """
     if better and better not in BETTER:
         raise PlimsollError(
-            f"{shown(better)} is no direction{hint(better, BETTER)}: take {' or '.join(BETTER)}. Nothing was written."
+            f"{shown(better)} is not a direction{hint(better, BETTER)}. Nothing was written. Take {' or '.join(BETTER)}."
         )
     own = folder / checked(name)
     study = {"name": name, "module": identifier(name), "question": question, "metric": metric, "better": better or "lower"}
@@ -40,7 +40,10 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     factor = factor or source.study["factors"][0]
     if factor not in source.study["factors"]:
         known = source.study["factors"]
-        raise PlimsollError(f"{data}: there is no factor {shown(factor)}{hint(factor, known)}: it has {', '.join(known)}.")
+        raise PlimsollError(
+            f"{data} has no factor {shown(factor)}{hint(factor, known)}. Nothing was written. Its factors are "
+            f"{', '.join(known)}."
+        )
     levels = _frequent(source, factor)
     table = {"factor": factor, "levels": levels, "data": os.path.relpath(data.resolve(), own.resolve()), "rows": []}
     wide = any(row.metric == metric for row in source.rows)
@@ -63,7 +66,10 @@ def _frequent(source: Source, factor: str) -> list[str]:
     """Return the levels of a factor, in their order. PlimsollError if it has one level: nothing could be compared."""
     levels = ordered(set(source.study["levels"][factor]))
     if len(levels) < 2:
-        raise PlimsollError(f"The factor {factor} has one level, {shown(levels[0])}: name one that has several.")
+        raise PlimsollError(
+            f"The factor {factor} has only the level {shown(levels[0])}, so nothing can be compared. Nothing "
+            "was written. Name a factor with several levels."
+        )
     return levels
 
 
@@ -77,7 +83,10 @@ def of_benchmark(name: str, root: Path, benchmark: str, chosen: Sequence[str], q
 
     registry.find(workloads.of_kind(Microservice), "benchmark", benchmark)
     if not (name[-4:].isdigit() and name[:-4].isalpha() and name.islower()):
-        raise PlimsollError(f"{shown(name)} is no name of a study: take letters and a year, such as stream2026.")
+        raise PlimsollError(
+            f"{shown(name)} cannot be the name of a study. Nothing was written. Take lower-case letters and a "
+            "year, such as stream2026."
+        )
     for runtime in chosen:
         runtimes.find(runtime)
     own = _metrics(benchmark)
@@ -105,7 +114,10 @@ def _metrics(benchmark: str) -> Mapping[str, Mapping]:
         }
         if found:
             return found
-    raise PlimsollError(f"No study has metrics of {benchmark}: take iperf or stream, or see docs/adding.md.")
+    raise PlimsollError(
+        f"No study has metrics of {benchmark}, from which a new one could begin. Nothing was written. Take "
+        "iperf or stream, or read docs/how-to/add-study.md."
+    )
 
 
 def test_of_program(folder: Path, name: str) -> list[Path]:

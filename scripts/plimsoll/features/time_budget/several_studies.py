@@ -102,5 +102,5 @@ def _after(others: int) -> Iterator[None]:
         yield
     except PlimsollError as problem:
         if others and type(problem) is PlimsollError:
-            raise Incomplete(f"{problem} The studies before it were measured.") from problem
+            raise Incomplete(f"{problem} The studies before it were measured, and are kept.") from problem
         raise

@@ -71,11 +71,13 @@ def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
     """Return the metrics of texts (`metric`), with what is better of each in their order. Raise PlimsollError if two have
     one name, or if there are more ways than metrics."""
     if len(ways) > len(given):
-        raise PlimsollError("--better says of a --metric whether more of it is better, and there are fewer of these.")
+        raise PlimsollError(
+            "There are more --better than --metric. Nothing was measured. Give each --metric one --better, in the same order."
+        )
     found = tuple(metric(text, ways[place] if place < len(ways) else None) for place, text in enumerate(given))
     names = [one.name for one in found]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise PlimsollError(f"--metric {twice[0]} is given twice: give each a name of its own.")
+        raise PlimsollError(f"--metric {twice[0]}: two metrics have this name. Give each a name of its own.")
     return found
 
 

@@ -38,11 +38,11 @@ def of_program(name: str, command: str, question: str, write_test: Callable[[Pat
     """
     words = asked.words(command)
     if not words:
-        raise PlimsollError("Which command is the study of? Add --program 'COMMAND'. Nothing was written.")
+        raise PlimsollError("The command to measure is missing. Nothing was written. Add --program 'COMMAND'.")
     wanted = _asked(asked.name(name), words)
     place = study.place_of(Path.cwd() / f"{study.ID.format(name=name)}.yaml")
     if there := next((path for path in (place.file, place.folder) if path.exists()), None):
-        raise PlimsollError(f"{there.name} is there already: take another name, or move it. Nothing was written.")
+        raise PlimsollError(f"{there.name} exists already. Nothing was written. Take another name, or move it.")
     place = study.make(wanted, timer.built(), lambda text: print(f"new: {text}", file=sys.stderr, flush=True))
     content = yaml.safe_load(place.file.read_text())
     content |= {"question": question} if question else {}

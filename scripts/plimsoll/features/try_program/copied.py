@@ -49,7 +49,12 @@ def paths(folder: Path) -> Iterator[Path]:
         for path in (Path(at, name) for name in [*folders, *names] if name not in out):
             kind = path.lstat().st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)):
-                raise PlimsollError(f"{path} is no file and no folder, so it cannot be copied: name another with --folder.")
+                raise PlimsollError(
+                    f"{path} is neither a file nor a folder, so it cannot be copied. Nothing was measured. Name "
+                    "another folder with --folder."
+                )
             if not stat.S_ISLNK(kind) and not os.access(path, os.R_OK):
-                raise PlimsollError(f"{path} cannot be read, so it cannot be copied: name another folder with --folder.")
+                raise PlimsollError(
+                    f"{path} cannot be read, so it cannot be copied. Nothing was measured. Name another folder with --folder."
+                )
             yield path

@@ -55,7 +55,7 @@ def write(asked: Asked, folder: Path, timer: Path, tell: Callable[[str], None]) 
 def _of_packages(packages: tuple[str, ...]) -> str:
     for name in packages:
         if not PACKAGE.fullmatch(name):
-            raise PlimsollError(f"--packages {name}: this is no name of a Debian package.")
+            raise PlimsollError(f"--packages {name}: this cannot be the name of a Debian package. Nothing was measured.")
     return (
         "ARG BASE\nFROM $BASE\n"
         f"RUN apt-get update && apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -60,7 +60,7 @@ def image(place: Place) -> Path:
     ]
     command = ["-m", "plimsoll", "image", "--name", recipe.IMAGE, "--base", base, "--output", str(described)]
     if interruption.run([sys.executable, *command], _environment(place)):
-        raise PlimsollError(f"The image of {place.id} could not be built, and nothing was measured; the reason is above.")
+        raise PlimsollError(f"The image of {place.id} could not be built. Nothing was measured. The reason is above.")
     return described
 
 

@@ -97,14 +97,14 @@ def _refuse_others(place: Place) -> None:
     claims = place.folder / f"config/claims/{place.id}.yaml"
     if claims.is_file() and claims.read_text().startswith(OWN_CLAIMS):
         raise PlimsollError(
-            f"{claims} has claims of your own: give the new study a name with --name, or move them. Nothing was changed."
+            f"{claims} has claims of your own. Nothing was changed. Give the new study a name with --name, or move them."
         )
     if copied.is_ours(place.file):
         return
     if place.file.exists() or (place.folder.exists() and not (place.folder.is_dir() and not any(place.folder.iterdir()))):
         own = place.file if place.file.exists() else place.folder
         raise PlimsollError(
-            f"{own} is there, and `plimsoll try` has not made it: give the study a name with --name. Nothing was changed."
+            f"{own} exists, and `plimsoll try` has not made it. Nothing was changed. Give the study a name with --name."
         )
 
 

@@ -96,12 +96,12 @@ def try_(
 
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
     if image and packages:
-        raise PlimsollError("--image and --packages both say where the files come from: give one of them.")
+        raise PlimsollError("--image and --packages both name the source of the files. Nothing was measured. Give one of them.")
     words, neighbour, of_mpi = tuple(program), asked.words(beside), mpi.asked(ranks, containers, threads)
     if beside is not None and not neighbour:
         raise PlimsollError("--beside names no command. Nothing was measured.")
     if neighbour and of_mpi:
-        raise PlimsollError("--beside and --ranks: a neighbour of MPI ranks is not measured. Give one of them.")
+        raise PlimsollError("--beside and --ranks cannot be measured together. Nothing was measured. Give one of them.")
     wanted = asked.Asked(
         command=words,
         name=asked.name(name),

@@ -19,7 +19,7 @@ from plimsoll.runtimes.base import Node, all_of
 from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
 from plimsoll.runtimes.networks import second_host
 from plimsoll.runtimes.networks.base import HostNetwork
-from plimsoll.services.hadoop import configuration, rest, told
+from plimsoll.services.hadoop import configuration, job_answers, rest
 from plimsoll.services.kept import Services
 from plimsoll.workloads import printed
 from plimsoll.workloads.base import InvalidOutput
@@ -125,7 +125,7 @@ class Cluster:
 
     def ask(self, port: int, path: str) -> dict:
         """Return the JSON document that a daemon of the master gives for a path. Raise rest.NoAnswer if it gives none."""
-        return rest.asked(self.addresses[self.master.name], port, path)
+        return rest.get(self.addresses[self.master.name], port, path)
 
     def _stores(self) -> bool:
         (info,) = self.ask(rest.NAMENODE, f"{JMX}NameNodeInfo")["beans"]
@@ -202,7 +202,7 @@ class Cluster:
         finally:
             kill(process)
         with process.stdout as told_by_client:
-            submitted = told.SUBMITTED.fullmatch(told_by_client.read())
+            submitted = job_answers.SUBMITTED.fullmatch(told_by_client.read())
         if process.returncode or not submitted:
             said = printed.last_line(log, f"its client ended with {process.returncode}")
             raise Unavailable(f"the job was not submitted: {said}")
@@ -218,7 +218,7 @@ class Cluster:
         end = time.monotonic() + limit
         while time.monotonic() < end:
             try:
-                seen = told.app(self.ask(RESOURCES, f"/ws/v1/cluster/apps/{job.replace('job_', 'application_')}"))
+                seen = job_answers.app(self.ask(RESOURCES, f"/ws/v1/cluster/apps/{job.replace('job_', 'application_')}"))
             except rest.NoAnswer as problem:
                 if self.master.name in self.ended():
                     raise InvalidOutput(f"the master ended under the job: {self._said(self.master.name)}") from problem
@@ -249,4 +249,8 @@ class Cluster:
                     raise InvalidOutput(f"the history server does not know the job: {problem}") from problem
             time.sleep(LOOK_SECONDS)
         of_job, counted, settings = found
-        return {"job": told.job(of_job), "counters": told.counters(counted), "conf": told.configuration(settings)}
+        return {
+            "job": job_answers.job(of_job),
+            "counters": job_answers.counters(counted),
+            "conf": job_answers.configuration(settings),
+        }

@@ -21,7 +21,7 @@ class NoAnswer(Exception):
     """A daemon did not answer correctly. It may do so later."""
 
 
-def asked(address: str, port: int, path: str) -> dict:
+def get(address: str, port: int, path: str) -> dict:
     """Return the JSON document at a path of a daemon. Raise NoAnswer if it gives none."""
     try:
         with _answered(address, port, "GET", path) as answer:

@@ -42,6 +42,4 @@ def _recognised(path: Path, begun: str) -> Reader:
     for reader in readers:
         if reader.fits(path, begun):
             return reader
-    raise PlimsollError(
-        f"{path}: no reader recognises it. Known are {', '.join(sorted(known()))}; a study names one with `reader`."
-    )
+    raise PlimsollError(f"{path}: no reader recognises it. Name one with `reader`: {', '.join(sorted(known()))}.")

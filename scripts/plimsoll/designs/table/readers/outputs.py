@@ -49,7 +49,9 @@ def of_osu(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:
     """Yield one row per size of messages."""
     name, head = OSU.search(text)["test"], OSU_HEAD.search(text)
     if not head:
-        raise PlimsollError(f"{path}: this OSU benchmark prints no column of sizes, which is not read.")
+        raise PlimsollError(
+            f"{path}: this OSU benchmark prints no column of sizes. Such output cannot be read: put its values into a table."
+        )
     better = better_by(head["unit"]) or "lower"
     for line in OSU_LINE.finditer(text):
         metric = re.sub(r"\W+", "_", name.lower()).strip("_")

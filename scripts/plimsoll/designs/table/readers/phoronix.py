@@ -25,7 +25,9 @@ class Phoronix(Reader):
     def read(self, path: Path, columns: Columns) -> list[Row]:
         text = path.read_text(errors="replace")
         if "<!ENTITY" in text:
-            raise PlimsollError(f"{path}: it defines entities, which a result has no use for, and which are not read.")
+            raise PlimsollError(
+                f"{path}: it defines XML entities, which are not read because a result needs none. Export the result again."
+            )
         try:
             root = ET.fromstring(text)
         except ET.ParseError as error:

@@ -43,7 +43,7 @@ def lines(path: Path) -> list[tuple[str, dict[str, str]]]:
         if names is None:
             names = [name.strip() for name in values]
             if again := next((name for name in names if names.count(name) > 1), None):
-                raise PlimsollError(f"{path}, line {reader.line_num}: the column {again!r} is there twice.")
+                raise PlimsollError(f"{path}, line {reader.line_num}: two columns have the name {again!r}. Rename one of them.")
             continue
         where = f"{path}, line {reader.line_num}"
         if len(values) != len(names):

@@ -49,7 +49,9 @@ def with_another_plan(typed_in: str, unlock: Callable[[], None]) -> None:
             _become(typed_in, unlock)
     except OSError:
         pass
-    raise PlimsollError("The plan has changed, as a runtime does not work here: start again. What was measured is kept.")
+    raise PlimsollError(
+        "The plan has changed, because a runtime does not work here. What was measured is kept. Type the command again."
+    )
 
 
 def _become(typed_in: str, unlock: Callable[[], None]) -> None:

@@ -50,7 +50,7 @@ def paths(a: str, b: str) -> tuple[Path, Path]:
     """Return the paths of both sets. Raise PlimsollError if one is not named."""
     if not a or not b:
         raise PlimsollError(
-            "Two sets of results are compared: name both, as in "
+            "Two sets of results are needed, and at most one is named. Name both: "
             f"{spelling.command('compare', 'results/reference/liu2020', 'results/liu2020')}."
         )
     return Path(a), Path(b)
@@ -60,7 +60,9 @@ def shared(a: Mapping[str, ResultSet], b: Mapping[str, ResultSet]) -> list[str]:
     """Return the names of the studies that both sets have, in A's order. Raise PlimsollError if they share no study."""
     names = [name for name in a if name in b]
     if not names:
-        raise PlimsollError(f"A has {', '.join(a)} and B has {', '.join(b)}: only sets of the same study are compared.")
+        raise PlimsollError(
+            f"A has {', '.join(a)} and B has {', '.join(b)}, so nothing can be compared. Name two sets that share a study."
+        )
     return names
 
 

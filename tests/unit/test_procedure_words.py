@@ -4,7 +4,7 @@ import re
 
 import pytest
 from plimsoll.claims import book, findings
-from plimsoll.pages import asked, verdict_page
+from plimsoll.pages import procedure_words, verdict_page
 
 from tests.conftest import built
 
@@ -78,7 +78,7 @@ DOCKER = {"runtime": ["docker", "singularity-instance"]}
 )
 def test_a_question_says_cells_metric_direction_and_rule(given, comparisons, sentence):
     whole = {"holds": "average", "margin": 0.05, **given}
-    assert asked.sentence(whole, ["Bandwidth"], comparisons, lambda factor, name: LEVELS[factor, name]) == sentence
+    assert procedure_words.sentence(whole, ["Bandwidth"], comparisons, lambda factor, name: LEVELS[factor, name]) == sentence
 
 
 @pytest.mark.parametrize("study", ["liu2020", "jha2021", "jha2018"])
@@ -88,7 +88,7 @@ def test_every_claim_has_a_question(study):
         for part in book.parts_of(claim) or [claim]:
             if "untestable" in part:
                 continue
-            text = asked.sentence(findings.of(part, "inconclusive", "")["asked"], ["X", "Y"], 3, level)
+            text = procedure_words.sentence(findings.of(part, "inconclusive", "")["asked"], ["X", "Y"], 3, level)
             assert text.startswith("Asked: is "), (claim["id"], text)
             assert not re.search("None|no_difference|granularity", text), (claim["id"], text)
 

@@ -8,7 +8,7 @@ import psutil
 
 from plimsoll import designs
 from plimsoll.config import configuration, studies
-from plimsoll.host import cgroup, inventory, slowed, system
+from plimsoll.host import cgroup, inventory, slowdowns, system
 from plimsoll.host.topology import read
 from plimsoll.interchange import Topology
 from plimsoll.measuring import noise
@@ -67,7 +67,7 @@ def look(settings: list[str], folder: Path, seconds: float = SECONDS) -> Seen:
         system.facts(),
         clock(),
         cgroup.version(mounted),
-        slowed.throttled_seconds([], mounted),
+        slowdowns.throttled_seconds([], mounted),
         (swap.used, swap.total),
         psutil.virtual_memory().available,
         watch(limits, seconds),

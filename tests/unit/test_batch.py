@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll.figures import together
+from plimsoll.figures import batch
 from plimsoll.host import machine_lock
 
 STUDY = "liu2020"
@@ -21,13 +21,13 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_lock, "FOLDERS", (tmp_path / "locks",))
     (tmp_path / "locks").mkdir()
     (tmp_path / "locks").chmod(0o1777)
-    monkeypatch.setattr(together.os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setenv(together.VARIABLE, "")
-    monkeypatch.setenv(together.WORKFLOW, "")
+    monkeypatch.setattr(batch.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setenv(batch.VARIABLE, "")
+    monkeypatch.setenv(batch.WORKFLOW, "")
     folder = tmp_path / STUDY
     (folder / "tables").mkdir(parents=True)
     (folder / "tables/tests.csv").write_text("p\n0.5\n")
-    together.begin(tmp_path, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES}, 1)
+    batch.begin(tmp_path, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES}, 1)
     return folder
 
 
@@ -55,12 +55,12 @@ class Pen:
 
 def draw(results: Path, pen: Pen, can_be_drawn=lambda name: True) -> list[str]:
     said = []
-    together.Queue(results).draw(pen, can_be_drawn, said.append)
+    batch.Queue(results).draw(pen, can_be_drawn, said.append)
     return said
 
 
 def there(results: Path) -> list[str]:
-    return sorted(path.name for folder in together.FOLDERS for path in (results / folder).glob("*"))
+    return sorted(path.name for folder in batch.FOLDERS for path in (results / folder).glob("*"))
 
 
 def test_a_job_draws_all_figures_and_each_job_takes_its_own(results, tmp_path):
@@ -69,7 +69,7 @@ def test_a_job_draws_all_figures_and_each_job_takes_its_own(results, tmp_path):
     # Snakemake removes a job's files before the job begins, so none lies among the results yet.
     assert there(results) == []
     before = time.time()
-    assert together.Queue(results).take("fig03")
+    assert batch.Queue(results).take("fig03")
     assert there(results) == ["fig03.ipynb", "fig03.own.csv", "fig03.pdf"]
     # It is as if it had been drawn there, now.
     assert (results / "notebooks/fig03.ipynb").read_text() == f'["{results}/figures/fig03"]'
@@ -88,19 +88,19 @@ def test_one_process_draws_while_another_workflow_measures(results, tmp_path):
     begun = time.monotonic()
     with machine_lock.held(pytest.fail):
         draw(results, Pen(tmp_path, seconds=0.1))
-    assert time.monotonic() - begun >= 0.6 and together.Queue(results).take("fig05")
+    assert time.monotonic() - begun >= 0.6 and batch.Queue(results).take("fig05")
 
 
 def test_no_workflow_measures_while_several_processes_draw(results, tmp_path):
     seen = []
-    together.Queue(results).draw(Pen(tmp_path), lambda name: True, lambda name: seen.append(machine_lock.free()))
+    batch.Queue(results).draw(Pen(tmp_path), lambda name: True, lambda name: seen.append(machine_lock.free()))
     assert seen == [False] * 6 and machine_lock.free()
 
 
 def test_a_figure_that_fails_is_left_to_its_own_job_and_the_others_are_there(results, tmp_path, capfd):
     pen = Pen(tmp_path, broken=("fig01", "fig04"))
     assert draw(results, pen) == NAMES
-    assert [together.Queue(results).take(name) for name in NAMES] == [True, False, True, True, False, True]
+    assert [batch.Queue(results).take(name) for name in NAMES] == [True, False, True, True, False, True]
     assert not [name for name in there(results) if name.startswith(("fig01", "fig04"))]
     # Its own job says what is wrong, and does not begin with the others again.
     assert capfd.readouterr() == ("", "") and draw(results, pen) == []
@@ -108,8 +108,8 @@ def test_a_figure_that_fails_is_left_to_its_own_job_and_the_others_are_there(res
 
 def test_a_figure_whose_runs_are_still_to_be_measured_waits(results, tmp_path):
     assert draw(results, Pen(tmp_path), lambda name: name != "fig02") == [name for name in NAMES if name != "fig02"]
-    assert not together.Queue(results).take("fig02")
-    assert draw(results, Pen(tmp_path)) == ["fig02"] and together.Queue(results).take("fig02")
+    assert not batch.Queue(results).take("fig02")
+    assert draw(results, Pen(tmp_path)) == ["fig02"] and batch.Queue(results).take("fig02")
 
 
 def test_jobs_at_once_share_the_figures(results, tmp_path):
@@ -119,7 +119,7 @@ def test_jobs_at_once_share_the_figures(results, tmp_path):
         job.start()
     # Its job waits for a figure that another one draws.
     draw(results, pen)
-    assert all(together.Queue(results).take(name) for name in NAMES)
+    assert all(batch.Queue(results).take(name) for name in NAMES)
     for job in jobs:
         job.join()
     assert pen.drawn == NAMES
@@ -136,21 +136,21 @@ def test_a_killed_job_leaves_nothing_half(results, tmp_path):
         with contextlib.suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
     job.join()
-    taken = [name for name in NAMES if together.Queue(results).take(name)]
+    taken = [name for name in NAMES if batch.Queue(results).take(name)]
     assert len(taken) < len(NAMES)
     assert there(results) == sorted(f"{name}.{kind}" for name in taken for kind in ("ipynb", "own.csv", "pdf"))
     # The next start of the workflow begins without drafts.
-    together.begin(results.parent, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES}, 1)
-    assert not any(together.Queue(results).take(name) for name in NAMES) and draw(results, Pen(tmp_path)) == NAMES
+    batch.begin(results.parent, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES}, 1)
+    assert not any(batch.Queue(results).take(name) for name in NAMES) and draw(results, Pen(tmp_path)) == NAMES
 
 
 def test_whoever_calls_the_stage_by_hand_draws_one_figure(results, monkeypatch):
-    monkeypatch.delenv(together.VARIABLE)
-    assert together.Queue(results).notebooks == {} and not together.Queue(results).take("fig01")
+    monkeypatch.delenv(batch.VARIABLE)
+    assert batch.Queue(results).notebooks == {} and not batch.Queue(results).take("fig01")
 
 
-@pytest.mark.parametrize(("cores", "jobs", "processes"), [(2, 1, 2), (2, 2, 1), (1, 1, 1), (64, 1, together.MOST), (8, 2, 4)])
+@pytest.mark.parametrize(("cores", "jobs", "processes"), [(2, 1, 2), (2, 2, 1), (1, 1, 1), (64, 1, batch.MOST), (8, 2, 4)])
 def test_jobs_that_snakemake_runs_at_once_share_the_processors(results, monkeypatch, cores, jobs, processes):
-    monkeypatch.setattr(together.os, "sched_getaffinity", lambda _: set(range(cores)))
-    together.begin(results.parent, {(STUDY, "fig01"): Path("x.ipynb")}, jobs)
-    assert together.Queue(results).processes == processes
+    monkeypatch.setattr(batch.os, "sched_getaffinity", lambda _: set(range(cores)))
+    batch.begin(results.parent, {(STUDY, "fig01"): Path("x.ipynb")}, jobs)
+    assert batch.Queue(results).processes == processes
