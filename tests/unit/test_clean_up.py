@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import types
 
@@ -155,7 +156,7 @@ with private.temporary("figure-") as folder:
 
 
 def test_a_folder_of_a_killed_process_goes_with_the_next_one_and_one_in_use_does_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(private.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     words = [sys.executable, "-c", HOLDS, str(tmp_path)]
     killed, uses = (subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2))
     left, used = (process.stdout.readline().strip() for process in (killed, uses))
@@ -170,7 +171,7 @@ def test_a_folder_of_a_killed_process_goes_with_the_next_one_and_one_in_use_does
 
 
 def test_a_folder_that_was_taken_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr(private.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made, locked = [], private.locked
 
     def loses_the_first(folder):
