@@ -72,7 +72,7 @@ def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: Measu
     An estimate that was reached already was too low, so twice as many repetitions are counted.
     """
     needed = result.get("needed")
-    if needed is None or not needed <= blocks.MOST or min(row["n"] for row in rows) < blocks.SMALLEST:
+    if not rows or needed is None or not needed <= blocks.MOST or min(row["n"] for row in rows) < blocks.SMALLEST:
         return {}
     wanted = int(needed) if needed > result["n_most"] else precision.GROWTH * int(result["n_most"])
     runs, seconds = _cost(paths, wanted, measured)
