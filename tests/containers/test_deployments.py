@@ -23,7 +23,7 @@ PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup"
 NEIGHBOURS = ("docker-shared", "docker-shared-ptrace")
 SHARING = (*NEIGHBOURS, "docker-shared-daemon")
 UNPRIVILEGED = ("singularity-user", "singularity-sharens", "singularity-sharens-two-copies")
-UNPACKED = ("singularity-unpacked", *UNPRIVILEGED)
+UNPACKED = ("singularity-unpacked", "charliecloud", *UNPRIVILEGED)
 ON_HOST = ("docker-shared-processes", "docker-host-network", "singularity-instance-host-network")
 CONTAINERS = (*PRINTED, "podman", *ON_HOST, *SHARING, *UNPACKED)
 # Runtimes whose ranks in two containers are not neighbours to Open MPI.
