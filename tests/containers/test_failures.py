@@ -34,7 +34,16 @@ CONTAINERS = (
     "charliecloud",
 )
 # One runtime of each kind that is swept in its own way.
-SWEPT = ("bare", "docker", "podman", "singularity", "singularity-instance", "singularity-cgroup", "docker-shared-daemon", "charliecloud")
+SWEPT = (
+    "bare",
+    "docker",
+    "podman",
+    "singularity",
+    "singularity-instance",
+    "singularity-cgroup",
+    "docker-shared-daemon",
+    "charliecloud",
+)
 OF_EACH_KIND = ("bare", "docker", "podman", "singularity", "singularity-instance")
 # Runtimes that start from the image's own form. The others run its unpacked files, as bare metal does.
 FROM_IMAGE = CONTAINERS[:-3]

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import designs, paths, runtimes
+from plimsoll import designs, paths
 from plimsoll.claims import answer, book, evaluate, findings, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.verdicts import Strength
@@ -46,9 +46,7 @@ def made(liu2020, config):
 
 
 def cells_of(made, liu2020):
-    known = runtimes.known()
-    variants = {name for name in liu2020["factors"]["runtime"] if known[name].variant_of}
-    return contrasts.Cells(made["cells"], liu2020["metrics"], liu2020["baseline"], variants)
+    return contrasts.Cells(made["cells"], liu2020["metrics"], liu2020["baseline"])
 
 
 def by_id(claims, number):
