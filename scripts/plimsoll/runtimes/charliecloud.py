@@ -15,7 +15,7 @@ from plimsoll.interchange import Image
 from plimsoll.runtimes.base import HOST, UNPACKED, Node, Runtime, Spec, binding_kept, hidden, join, output
 from plimsoll.runtimes.confined import confine, release
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
-from plimsoll.runtimes.privileges import Privileges
+from plimsoll.runtimes.privileges import IN_NAMESPACE, Privileges
 
 PACKAGE = "charliecloud-runtime"
 # `ch-run` refuses to start without this variable. No program in a node has it.
@@ -66,8 +66,8 @@ class Charliecloud(Runtime):
 
     def privileges(self) -> Privileges:
         """Return what `ch-run` gives."""
-        why = "it is what `ch-run` gives to every user"
-        return Privileges(shares=("ipc", "net", "pid", "uts"), mounts=("FOLDER", "/tmp"), why=why)
+        why = "it is what `ch-run` gives to every user; the capabilities hold for what its user namespace owns"
+        return Privileges(IN_NAMESPACE, shares=("ipc", "net", "pid", "uts"), mounts=("FOLDER", "/tmp"), why=why)
 
     def check(self) -> str:
         """Return the version that `ch-run` prints. Raise Unavailable if it is not installed, or if no user namespace can

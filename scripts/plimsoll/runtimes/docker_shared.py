@@ -86,11 +86,8 @@ class DockerShared(DockerSharedDaemon):
 
     def privileges(self) -> Privileges:
         """Return what DockerSharedDaemon has, and the folder in which ranks meet their launcher."""
-        return (
-            super()
-            .privileges()
-            ._replace(mounts=("FOLDER", "MEETING"), why="ranks in two containers share memory, by one launcher outside")
-        )
+        why = "ranks in two containers share memory, by one launcher outside"
+        return super().privileges()._replace(mounts=("FOLDER", "MEETING"), why=why)
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Start containers as Docker does. Each rank enters its container separately."""

@@ -6,14 +6,15 @@ Tests compare the rows with the options that engines get, and with running nodes
 from typing import NamedTuple
 
 NAMESPACES = ("ipc", "mnt", "net", "pid", "user", "uts")
-STARTER = "starter"
+STARTER, IN_NAMESPACE = "starter", "all"
 
 
 class Privileges(NamedTuple):
     """What a node may do if root starts it.
 
-    - `capabilities` says whose it has: an engine's (`ENGINES`), or at most those of the process that starts it (`STARTER`).
-      Any other text is for people. `added` are capabilities besides these. With `effective` false no program has them.
+    - `capabilities` says whose it has: an engine's (`ENGINES`), at most those of the process that starts it (`STARTER`), or
+      all, which hold in its user namespace alone (`IN_NAMESPACE`). Any other text is for people. `added` are capabilities
+      besides these. With `effective` false no program has them.
     - `seccomp` and `apparmor`: it has the engine's default filter, and its profile where the host has AppArmor.
     - `gains`: a program may gain privileges by being started (set-user-ID).
     - `devices` are `usual` (`USUAL_DEVICES`), `host` (all of the host's, as their owners and modes allow) or a text.
