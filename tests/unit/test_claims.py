@@ -1,12 +1,13 @@
 """The papers' claims: none is missing, and each claim of the built study leads to cells or to a reason."""
 
+import copy
 import itertools
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import designs, paths
+from plimsoll import designs, paths, runtimes
 from plimsoll.claims import answer, book, evaluate, findings, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.verdicts import Strength
@@ -193,6 +194,45 @@ def test_losses_of_benchmarks_are_relative_to_the_single_container(claims, liu20
     for contrast in found:
         for side in (contrast.a, contrast.b):
             assert side.reference.split("/")[2] == "E1" and side.reference.split("/")[3:] == side.cell.split("/")[3:]
+
+
+def compared(asked, claim: dict) -> list[str]:
+    """Return the paths of the cells that a claim compares, along a trend too."""
+    paths = []
+    for found in asked(claim):
+        sides = found if isinstance(found, list) else [found.a, found.b] if hasattr(found, "a") else [found.side]
+        paths += [side.cell for side in sides]
+    return paths
+
+
+def test_a_runtime_that_is_added_enters_no_claim_that_does_not_name_it(claims, config, liu2020, small_host):
+    """Charliecloud is a variant of none."""
+    assert runtimes.find("charliecloud").variant_of is None
+    every = {**config, "runtimes": dict.fromkeys(runtimes.known(), "optional")}
+    plan = planner.make(liu2020, studies.profile("quick"), small_host, every, {})
+    assert any("/charliecloud/" in path for path in plan["cells"])
+    asked = designs.find("splitting").contrasts.comparison_finder(plan, liu2020)
+    parts = [part for claim in claims["liu2020"] for part in book.parts_of(claim) or [claim]]
+    seen = [path for part in parts for path in compared(asked, part)]
+    assert seen and not [path for path in seen if "/charliecloud/" in path]
+    named = next(part for part in parts if part.get("a", {}).get("runtime") == ["docker"] and compared(asked, part))
+    assert any(
+        "/charliecloud/" in path for path in compared(asked, {**named, "a": {**named["a"], "runtime": ["charliecloud"]}})
+    )
+
+
+@pytest.mark.parametrize("study", ["jha2021", "li2018-hadoop"])
+def test_a_runtime_that_is_added_enters_no_claim_in_studies_of_one_runtime(claims, config, paper_host, study):
+    loaded = copy.deepcopy(built(study))
+    for experiment in loaded["experiments"].values():
+        experiment["runtime"].append("podman")
+    every = {**config, "runtimes": {**config["runtimes"], "podman": "optional"}}
+    plan = planner.make(loaded, studies.profile("quick"), paper_host, every, {})
+    assert any("/podman" in path or path.startswith("podman") for path in plan["cells"])
+    asked = designs.find(loaded["design"]).contrasts.comparison_finder(plan, loaded)
+    parts = [part for claim in claims[study] for part in book.parts_of(claim) or [claim]]
+    seen = [path for part in parts for path in compared(asked, part)]
+    assert seen and not [path for path in seen if "podman" in path]
 
 
 def test_docker_s_filter_is_an_arrangement(claims, liu2020, made, small_host):

@@ -158,7 +158,7 @@ class Apptainer(Runtime):
 
     def privileges(self) -> Privileges:
         """Return what `apptainer exec` gives."""
-        why = "it is what `apptainer exec --no-home` gives, and what the paper measured but for the home"
+        why = "it is what `apptainer exec --no-home` gives; the paper measured the same with the home"
         return Privileges(shares=("ipc", "net", "pid", "user", "uts"), mounts=("FOLDER", "CWD", "/tmp", "/var/tmp"), why=why)
 
     @property

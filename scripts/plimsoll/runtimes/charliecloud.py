@@ -23,6 +23,8 @@ USER = "USER=plimsoll"
 # Folder beside an image's unpacked files: the second tree, and a link for each node to the node's folder.
 BESIDE, TREE, NODES = "charliecloud", "rootfs", "nodes"
 LINK_SECONDS = 300.0
+# Folders and files that `ch-run` covers with those of the host, or with its own. It refuses an image that lacks one.
+FOLDERS, FILES = ("dev", "proc", "sys", "tmp"), ("etc/passwd", "etc/group")
 
 
 class CharliecloudNode(Node):
@@ -136,10 +138,20 @@ def _make(spec: Spec) -> None:
         _remove(beside)
         (beside / NODES).mkdir(parents=True)
         output(["cp", "--archive", "--link", str(rootfs), str(beside / TREE)], LINK_SECONDS)
+        _complete(beside / TREE)
     link = beside / NODES / spec.name
     link.unlink(missing_ok=True)
     link.symlink_to(spec.folder)
     (beside / TREE / spec.folder.relative_to("/")).mkdir(parents=True, exist_ok=True)
+
+
+def _complete(tree: Path) -> None:
+    for name in FOLDERS:
+        (tree / name).mkdir(exist_ok=True)
+    (tree / "etc").mkdir(exist_ok=True)
+    for name in FILES:
+        if not (tree / name).exists():
+            (tree / name).touch()
 
 
 def _is_linked(tree: Path, image: Image) -> bool:
