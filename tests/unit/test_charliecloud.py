@@ -32,7 +32,7 @@ def below(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
-def test_nodes_get_a_folder_each_in_a_tree_of_links_and_leave_the_image_as_it_was(image, tmp_path):
+def test_nodes_get_a_folder_each_in_a_tree_of_links_and_leave_the_image_as_it_was(image):
     before = below(Path(image["rootfs"]))
     specs = [
         Spec("r", f"plimsoll-r-c{number}", image, Path(folder)) for number, folder in enumerate(("/work/a:b, c", "/mnt/d"))
