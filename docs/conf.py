@@ -19,5 +19,13 @@ html_title = "Plimsoll"
 html_copy_source = False
 html_show_sphinx = False
 nitpicky = True
+# Names of other libraries, and of parts of the package that have no page.
+nitpick_ignore_regex = [
+    ("py:class", r"(pd|pandas|collections|Mapping|Sequence|Any|Study|Plan|plimsoll\.(config|interchange))\b.*")
+]
+autodoc_typehints = "both"
+autodoc_member_order = "bysource"
+# Docstrings have backticks around code.
+default_role = "code"
 # Options such as --from stay as they are typed.
 smartquotes = False

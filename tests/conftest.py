@@ -1,6 +1,7 @@
 import contextlib
 import copy
 import functools
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -142,6 +143,16 @@ def usual(every: Iterable, names: Iterable) -> list:
         one if one in named else pytest.param(*one if isinstance(one, tuple) else (one,), marks=pytest.mark.long)
         for one in known
     ]
+
+
+def of_each_design(place: int) -> list:
+    """Return all studies as parameters of a test. Those that are not at this place among the studies of their design run only
+    with LONG=1: the others run the same code."""
+    by_design: dict[str, list[str]] = {}
+    for name in studies.names(studies.STUDIES):
+        design = re.search(r"^design: (.+)$", (studies.STUDIES / f"{name}.yaml").read_text(), re.MULTILINE)
+        by_design.setdefault(design[1], []).append(name)
+    return usual(studies.names(studies.STUDIES), [names[place] for names in by_design.values()])
 
 
 def unlike(document: dict, kind: type) -> set[str]:

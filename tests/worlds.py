@@ -16,6 +16,7 @@ from plimsoll.claims.measured import EMPTY, Measured
 from plimsoll.claims.sides import Contrast
 from plimsoll.config import studies
 from plimsoll.designs.splitting.contrasts import ARRANGEMENTS, GRANULARITY, granularities
+from plimsoll.errors import Unavailable
 from plimsoll.interchange import ABSENT
 from plimsoll.planning import availability
 from scipy import special
@@ -42,7 +43,7 @@ class World(Measured):
 
     def __init__(self, study: dict, plan: dict, effects: list[dict], levels: dict | None = None, seed: int | None = None):
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
-        self.unseen = availability.metrics(plan, study, list(self.metrics))
+        self.unavailable_metrics = availability.metrics(plan, study, list(self.metrics))
         self.effects, self.seed = effects, seed
         # In cells in which benchmarks run repeatedly, a block has several values.
         self.several = "pair" in plan["factors"] or "storage" in plan["factors"]
@@ -116,11 +117,11 @@ class Printed(World):
         keyed = printed.set_index(["metric", "case", "co_runner"])
         self.printed = keyed[~keyed.index.duplicated()].to_dict("index")
 
-    def reason(self, asked) -> str | None:
+    def unavailable(self, asked) -> Unavailable | None:
         """Return why a comparison cannot be made: no table has one of its cells. None if it can be made."""
         sides = [asked.a, asked.b] if hasattr(asked, "a") else [asked]
         empty = any(not len(self.single(side.metric, cell).values) for side in sides for cell in side.cells)
-        return super().reason(asked) or ("the paper prints nothing of it" if empty else None)
+        return super().unavailable(asked) or (Unavailable("the paper prints nothing of it") if empty else None)
 
     def _made(self, metric: str, cell: str) -> Sample:
         (view,) = self._levels(metric, cell) or [None]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from plimsoll import registry
+from plimsoll.errors import Unavailable
 from plimsoll.interchange import Cell, Plan, Record, Topology
 
 # refer(key, values, known) raises PlimsollError, which names the key, if one of the values is not among the known ones.
@@ -117,8 +118,8 @@ class Cells(ABC):
         """Return the memory (bytes) of a plan's largest problem whose size depends on the memory; 0 without such a problem."""
         return 0
 
-    def unseen(self, plan: Plan, study: dict, metrics: list[str]) -> dict[str, str]:
-        """Return the metrics that are unavailable on this host, each with the reason."""
+    def unavailable_metrics(self, plan: Plan, study: dict, metrics: list[str]) -> dict[str, Unavailable]:
+        """Return the metrics that cannot be had on this host, by name."""
         return {}
 
     def host_facts(self, machine: Topology) -> dict[str, str]:

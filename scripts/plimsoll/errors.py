@@ -18,7 +18,15 @@ class Damaged(PlimsollError):
 
 
 class Unavailable(PlimsollError):
-    """Something that this host cannot do. The text is the reason."""
+    """A runtime, metric, figure, cell or claim that cannot be had on this host.
+
+    It is raised, or stands in place of what cannot be had (plimsoll.planning.availability).
+    """
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be had, without a full stop at the end."""
+        return str(self)
 
 
 class Outage(PlimsollError):
@@ -71,9 +79,7 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
 
 def shown(value: object, most: int = 60) -> str:
     """Format a value for a message: a text in quotes, control characters escaped, and a long value shortened."""
-    # Python refuses to write a number of thousands of digits.
-    text = "a huge number" if isinstance(value, int) and abs(value) > 10**20 else repr(value)
-    return begun(text, most)
+    return begun(repr(value), most)
 
 
 def begun(text: str, most: int) -> str:

@@ -1,8 +1,6 @@
 """What users type: spell a command for a message, and find the known name that a mistyped one is nearest to."""
 
-import shlex
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 # The user's command in a clone of the project.
 PROGRAM = "./plimsoll"
@@ -23,11 +21,16 @@ def command(*words: str, **options: object) -> str:
 
 def typed(words: Iterable[str]) -> str:
     """Return the command that was typed with these words, quoted for a shell."""
+    import shlex
+
     return " ".join([PROGRAM, *map(shlex.quote, words)])
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
     """Return the known name that is nearest to a word, whatever its case; None if no name is like it."""
+    # A mistyped name is rare, and every run would pay for this import.
+    from difflib import get_close_matches
+
     names = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), names, 1)
     return names[found[0]] if found else None

@@ -10,6 +10,7 @@ Importing this module takes milliseconds. What `judge` needs (NumPy, SciPy, pand
 workflow is not: neither Snakemake nor anything that measures.
 
 How claims are judged:
+
 - Each row of side a is compared with the row of side b that has the same levels otherwise, within the same block. The
   differences are of logarithms, and a paired t test judges their mean (Student 1908). From 20 comparisons of a metric on,
   spreads are moderated (Smyth 2004, doi:10.2202/1544-6115.1027).

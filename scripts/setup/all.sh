@@ -4,11 +4,9 @@
 . "$(dirname "$0")/common.sh"
 steps="$PROJECT/scripts/setup"
 
-# Foretold before anything is installed, by any Python that is there. Without one the workflow does it, after set-up.
+# The command that asks for the forecast runs in the Python environment, so that is there.
 if [ -n "${PLIMSOLL_FORETELL:-}" ]; then
-    for python in "$PROJECT/.venv/bin/python" python3; do
-        if have "$python" && PYTHONPATH="$PROJECT/scripts" "$python" -m plimsoll.planning.timetable 2>/dev/null; then break; fi
-    done
+    PYTHONPATH="$PROJECT/scripts" "$PROJECT/.venv/bin/python" -m plimsoll.planning.timetable || true
 fi
 
 if is_root; then need_packages "The workflow" ca-certificates iproute2 squashfs-tools util-linux; fi

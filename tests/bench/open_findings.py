@@ -4,22 +4,58 @@ docs/reports/calibration/open.csv has one row per claim. It has the number of ce
 them, for a power of 80 % by the rules of the second stage. The hours follow from what runs took in the reference. A
 likeness is taken to be exact, and a difference to be as large as the claim's margin, or half of what the paper prints.
 Without a number, more blocks are needed than are ever bought, or the noise is not known. Measures nothing.
+
+`arithmetic` counts claims by the time that the page of verdicts says. There the difference is the one that was measured.
 """
+
+import math
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 from plimsoll import designs
+from plimsoll.analysis import blocks
 from plimsoll.claims import findings, verdicts
 from plimsoll.config import studies
 from plimsoll.features.time_budget import costs, two_stages
 
 from tests.bench.calibration import write
 from tests.bench.spending import plan_of
+from tests.conftest import REFERENCE
 
 STUDIES = ("liu2020", "jha2021")
+# Hours within which claims are decidable, and what is beyond the last.
+WITHIN = {"within an hour": 1.0, "within four hours": 4.0, "within a day": 24.0, "not within a day": math.inf}
+DECIDED, UNKNOWN = "decided", "not known"
+
+
+def arithmetic(results: Iterable[Mapping]) -> dict[str, int]:
+    """Return how many of a study's counted claims that can be tested are decided, or would be within so much more time.
+
+    Each claim is taken alone. The time is that of the runs that would decide it, if difference and spread are as
+    estimated (plimsoll.claims.deciding). It is not known for tests without such an estimate. Claims that need more
+    repetitions than are ever counted are not decided within a day.
+    """
+    counts = dict.fromkeys((DECIDED, *WITHIN, UNKNOWN), 0)
+    for result in findings.counted(list(results)):
+        if result["verdict"] in (*verdicts.SETTLED, verdicts.INCONCLUSIVE):
+            counts[_when(result)] += 1
+    return counts
+
+
+def _when(result: Mapping) -> str:
+    if result["verdict"] in verdicts.SETTLED:
+        return DECIDED
+    seconds = (result["decide"] or {}).get("seconds")
+    if seconds is None:
+        needed = result.get("needed")
+        return "not within a day" if needed is not None and needed > blocks.MOST else UNKNOWN
+    return next(words for words, hours_of in WITHIN.items() if seconds <= 3600 * hours_of)
 
 
 def main() -> None:
-    """Write and print the table."""
+    """Write and print the tables."""
+    for folder in sorted(REFERENCE.iterdir()):
+        print(folder.name, arithmetic(findings.of_table(folder / "claims.csv")))
     table = pd.concat([of_study(name) for name in STUDIES], ignore_index=True)
     write(table, "open")
     print(table.drop(columns="statement").to_string(index=False))

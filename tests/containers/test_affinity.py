@@ -1,5 +1,6 @@
 """Each runtime enforces cores and memory nodes in its own way, and every run checks them from inside."""
 
+import itertools
 import os
 import re
 import shlex
@@ -34,8 +35,13 @@ def allowed(found):
     return [(rank["cpus_allowed"], rank["mems_allowed"]) for rank in found["ranks"]]
 
 
-@pytest.mark.parametrize("scheme", ["E1", "O1"])
-@pytest.mark.parametrize("runtime", usual([*FREE, *OURS, *UNPRIVILEGED], USUAL))
+@pytest.mark.parametrize(
+    ("scheme", "runtime"),
+    usual(
+        itertools.product(["E1", "O1"], [*FREE, *OURS, *UNPRIVILEGED]),
+        [("E1", "bare"), ("E1", "docker"), *itertools.product(["O1"], USUAL)],
+    ),
+)
 def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
     working(runtime)
     mode, yields = ("exact", "default") if scheme == "E1" else ("over", "enabled")
@@ -46,8 +52,13 @@ def test_pinned_ranks_have_a_core_each(workspace, working, runtime, scheme):
     assert [cpus for cpus, _ in allowed(found)] == [str(core) for place in cell["places"] for core in place["cores"]]
 
 
-@pytest.mark.parametrize("level", ["cpumem", "cpumempin"])
-@pytest.mark.parametrize("runtime", CONTAINERS)
+@pytest.mark.parametrize(
+    ("level", "runtime"),
+    usual(
+        itertools.product(["cpumem", "cpumempin"], CONTAINERS),
+        [("cpumem", "docker"), ("cpumempin", "singularity"), ("cpumempin", "singularity-instance")],
+    ),
+)
 def test_containers_have_cores_and_a_node_of_their_own(workspace, working, runtime, level):
     working(runtime)
     path = f"uma/over/O2/{runtime}/{level}/enabled/standard/plain/fft"
@@ -58,7 +69,7 @@ def test_containers_have_cores_and_a_node_of_their_own(workspace, working, runti
     assert allowed(found) == [(p["cpus"], p["nodes"]) for p in cell["places"] for _ in range(cell["ranks_per_container"])]
 
 
-@pytest.mark.parametrize("runtime", FREE)
+@pytest.mark.parametrize("runtime", usual(FREE, ["docker", "singularity", "singularity-cgroup"]))
 def test_more_containers_than_cores_share_them(workspace, working, runtime):
     working(runtime)
     path = f"uma/over/O3/{runtime}/cpumem/enabled/standard/plain/dgemm"
@@ -67,7 +78,7 @@ def test_more_containers_than_cores_share_them(workspace, working, runtime):
     assert [cpus for cpus, _ in allowed(found)] == [place["cpus"] for place in workspace.plan["cells"][path]["places"]]
 
 
-@pytest.mark.parametrize("runtime", OURS)
+@pytest.mark.parametrize("runtime", usual(OURS, ["podman", "docker-shared-daemon", "singularity-instance-host-network"]))
 def test_containers_of_optional_levels_have_cores_of_their_own(workspace, working, runtime):
     working(runtime)
     path = f"uma/over/O2/{runtime}/any/enabled/standard/plain/fft"
@@ -77,7 +88,7 @@ def test_containers_of_optional_levels_have_cores_of_their_own(workspace, workin
     assert allowed(found) == [("0", "0"), ("0", "0"), ("1", "0"), ("1", "0")]
 
 
-@pytest.mark.parametrize("runtime", usual([*FREE, *OURS, *UNPRIVILEGED], USUAL))
+@pytest.mark.parametrize("runtime", usual([*FREE, *OURS, *UNPRIVILEGED], ["bare", "docker", "podman", "singularity"]))
 def test_a_setting_that_leaves_cores_out_is_kept_to(workspace, working, runtime):
     working(runtime)
     path = f"uma/over/O1/{runtime}/any/enabled/standard/plain/fft"

@@ -1,14 +1,27 @@
 """`plimsoll try` for real: bad inputs in one sentence each, and planted steps that it names with containers."""
 
+import hashlib
+import io
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
+from pathlib import Path
 
 import pytest
 import yaml
+from plimsoll.designs.program import ladder
+from plimsoll.features.try_program import timer
 
+from tests import markdown
 from tests.conftest import PROJECT
+
+TUTORIAL = PROJECT / "docs/tutorials/own-program.md"
+TRIED = [command.words[1:] for command in markdown.commands(TUTORIAL) if "try" in command.words and "--" in command.words]
 
 PLANTED = """
 dd if=/dev/zero of=/dev/shm/planted bs=1M count=100 2>/dev/null || sleep 0.6
@@ -32,6 +45,10 @@ def plimsoll(folder, *words: str, seconds: float = 120) -> subprocess.CompletedP
         (["--limit", "1", "--", "sleep", "60"], "did not end within 1 s"),
         (["--", "sh", "-c", "setsid sleep 61 & echo hi"], "left processes running"),
         (["--", "sh", "-c", "test -t 0 || { echo needs a terminal >&2; exit 1; }"], "needs a terminal"),
+        (
+            ["--", "/usr/bin/python3", "-c", "import socket; socket.create_connection(('192.0.2.1', 9), 0.2)"],
+            "failed with exit status 1",
+        ),
         (["--", "head", "-c", "300000000", "/dev/zero"], "more than 256 MiB"),
         (["--metric", "rate=x: ([0-9]+)", "--better", "higher", "--", "echo", "hi"], "no number for rate"),
         (["--metric", "rate=([0-9])", "--better", "higher", "--", "echo", "1 2"], "2 numbers for rate"),
@@ -48,6 +65,48 @@ def test_what_cannot_be_measured_is_told_in_a_sentence_and_leaves_nothing_runnin
     assert last.startswith("plimsoll: ") and told in last
     assert not subprocess.run(["pgrep", "-f", "^sleep 6[01]$"], capture_output=True, text=True).stdout
     assert not (tmp_path / "my-study.yaml").exists()
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    """Return a function that gives the engine an image with files, for a processor. They are removed at the end."""
+    tags = []
+
+    def load(architecture: str, **files: bytes) -> str:
+        tags.append(f"plimsoll-test-try-{os.getpid()}:{len(tags)}")
+        layer = archive_of(files)
+        layers = {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}
+        config = {"architecture": architecture, "os": "linux", "config": {}, "rootfs": layers}
+        manifest = [{"Config": "config.json", "RepoTags": [tags[-1]], "Layers": ["layer.tar"]}]
+        texts = {name: json.dumps(text).encode() for name, text in (("config.json", config), ("manifest.json", manifest))}
+        (tmp_path / "image.tar").write_bytes(archive_of({"layer.tar": layer, **texts}))
+        subprocess.run(["docker", "load", "--input", str(tmp_path / "image.tar")], check=True, capture_output=True)
+        (tmp_path / "image.tar").unlink()
+        return tags[-1]
+
+    yield load
+    subprocess.run(["docker", "image", "rm", "--force", *tags], capture_output=True)
+
+
+def archive_of(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o755
+            archive.addfile(member, io.BytesIO(content))
+    return made.getvalue()
+
+
+def test_an_image_of_another_architecture_or_without_a_shell_is_refused_in_a_sentence(tmp_path, loaded):
+    here = subprocess.run(["docker", "version", "--format", "{{.Server.Arch}}"], capture_output=True, text=True).stdout.strip()
+    other = "arm64" if here == "amd64" else "amd64"
+    done = plimsoll(tmp_path, "try", "--dry-run", "--image", loaded(other, x=b""), "--", "no-such-solver")
+    assert done.returncode == 2 and f"is for {other}, and this machine is {here}" in done.stderr.strip().splitlines()[-1]
+    alone = loaded(here, solver=timer.built().read_bytes())
+    done = plimsoll(tmp_path, "try", "--image", alone, "--", "/solver", seconds=300)
+    assert done.returncode == 2 and "The image has no /usr/bin/env" in done.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in done.stderr and not (tmp_path / "my-study/results/my-study").exists()
 
 
 def test_a_file_without_its_folder_is_refused(tmp_path):
@@ -71,6 +130,85 @@ def calm(folder) -> None:
     path.write_text(yaml.safe_dump(profile))
 
 
+REFUSED = """
+import os, time
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    pass
+try:
+    os.close(os.memfd_create("planted"))
+except PermissionError:
+    time.sleep(0.4)
+open("/dev/shm/planted", "w").close()
+print("done")
+"""
+# Docker's client, with options for every container: a quota of 80 % of a processor, and a filter that refuses one call.
+CLIENT = """#!/bin/sh
+real={real} option=
+if [ "$1" = run ]; then
+    shift
+    case "$*" in *seccomp=unconfined*) ;; *) option="--security-opt seccomp={filter}" ;; esac
+    exec "$real" run --cpu-period 100000 --cpu-quota 80000 $option "$@"
+fi
+exec "$real" "$@"
+"""
+FILTER = {
+    "defaultAction": "SCMP_ACT_ALLOW",
+    "syscalls": [{"names": ["memfd_create"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}],
+}
+
+
+@pytest.fixture
+def planted_client(monkeypatch):
+    """Make every container of Docker have a quota, and every confined one a filter that refuses memfd_create."""
+    # A folder of PATH has no colon, and a word of a shell no space.
+    with tempfile.TemporaryDirectory(prefix="plimsoll-client-") as folder:
+        (Path(folder) / "filter.json").write_text(json.dumps(FILTER))
+        client = Path(folder) / "docker"
+        client.write_text(CLIENT.format(real=shutil.which("docker"), filter=f"{folder}/filter.json"))
+        client.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        yield
+
+
+def measured(folder, *words: str) -> dict:
+    """Return the answer about a program, as JSON. Only Docker is measured, and other programs may run."""
+    made = plimsoll(folder, "try", "--dry-run", *words)
+    assert made.returncode == 0, made.stderr
+    only_docker(folder / "my-study.yaml")
+    calm(folder / "my-study")
+    done = plimsoll(folder, "reproduce", "my-study.yaml", seconds=1500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads((folder / "my-study/results/my-study/try.json").read_text())
+
+
+def only_docker(file) -> None:
+    """Leave other runtimes out of a study."""
+    head, study = file.read_text().partition("\n")[0], yaml.safe_load(file.read_text())
+    for part in (*study["experiments"].values(), study["answer"]["rows"]):
+        part["runtime"] = [
+            name for name in part["runtime"] if name in ("host", "files", *ladder.levels("docker")) or "docker-" in name
+        ]
+    file.write_text(f"{head}\n{yaml.safe_dump(study, sort_keys=False)}")
+
+
+@pytest.mark.long
+@pytest.mark.alone
+@pytest.mark.usefixtures("planted_client")
+def test_a_planted_quota_and_a_refused_call_are_named_with_their_steps(tmp_path):
+    """The sides of a step are watched in a run of their own, which names the call."""
+    (tmp_path / "run.py").write_text(REFUSED)
+    told = measured(tmp_path, "--minutes", "3", "--width", "10%", "--", "/usr/bin/python3", "run.py")
+    answer = " ".join(told["answer"])
+    assert "come with the container's root file system and its cgroup's limits" in answer
+    assert "come with the seccomp filter" in answer and "With --security-opt seccomp=unconfined it is" in answer
+    steps = {one["adds"]: one["differs"] for one in told["why"]}
+    quota = steps["the container's root file system and its cgroup's limits"]
+    assert any("80000" in sentence for sentence in quota) and any("throttled seconds" in sentence for sentence in quota)
+    assert steps["the seccomp filter"][0].startswith("system calls refused only after: memfd_create (EPERM)")
+    assert not any("memfd_create" in sentence for sentence in quota)
+
+
 @pytest.mark.long
 def test_two_planted_steps_are_named_and_what_gives_them_back_is_measured(tmp_path):
     (tmp_path / "run.sh").write_text(PLANTED)
@@ -88,3 +226,27 @@ def test_two_planted_steps_are_named_and_what_gives_them_back_is_measured(tmp_pa
         "shared memory" in sentence for sentence in steps["namespaces of processes and shared memory, with a /dev/shm of 64 MB"]
     )
     assert "seccomp: 0 before, 2 after" in steps["the seccomp filter"]
+
+
+def saved(folder) -> None:
+    """Save the tutorial's programs as a reader does: each under the name before its block."""
+    text = TUTORIAL.read_text()
+    for name in re.findall(r"^Save this as `(\w+\.\w+)`", text, re.MULTILINE):
+        (block,) = re.findall(rf"^Save this as `{name}`.*?^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[:1]
+        (folder / name).write_text(block)
+    for block in markdown.blocks(TUTORIAL):
+        if "> notes.sql" in block.text:
+            subprocess.run(["bash", "-c", block.text], cwd=folder, check=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("words", [pytest.param(words, id=words[words.index("--name") + 1]) for words in TRIED])
+def test_a_program_of_the_tutorial_can_be_tried(tmp_path, monkeypatch, words):
+    """It is run a few times and not measured. A host without the program is left out."""
+    monkeypatch.setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    saved(tmp_path)
+    done = plimsoll(tmp_path, words[0], "--dry-run", *words[1:])
+    name = words[words.index("--name") + 1]
+    assert done.returncode == 0, done.stderr
+    study = yaml.safe_load((tmp_path / f"my-{name}.yaml").read_text())
+    assert study["program"]["command"] == list(words[words.index("--") + 1 :])

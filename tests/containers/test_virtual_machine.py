@@ -25,7 +25,7 @@ def image() -> dict:
 
 
 @pytest.fixture(scope="module")
-def environment():
+def runtime():
     for name in ("vm", "vm-emulated"):
         try:
             runtimes.find(name).check()

@@ -23,8 +23,6 @@ ARCHIVE = f"plimsoll-{SMALL}.zip"
 # These studies are left out, because with figures and pages they take as long as all others together. Other studies
 # have their designs, and their tables are made again from the project's own archives.
 LARGE = {"liu2020", "jha2021"}
-# These studies take a minute each. Another test reads the archives of all references, and makes their tables again.
-LONGER = {"amaral2015", "jha2018", "li2018", "plimsoll2026"}
 # With these variables no engine answers, and no other runtime is found.
 NOTHING = {"PATH": "/usr/bin:/bin", "DOCKER_HOST": "unix:///nonexistent.sock"}
 
@@ -69,9 +67,9 @@ def project(tmp_path_factory) -> Archived:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory) -> Archived:
-    """Return a project with an archive of two sessions of a small study, without figures. Tests leave both as they are."""
+    """Return a project with an archive of two sessions of a small study, with one figure. Tests leave both as they are."""
     made = Archived(tmp_path_factory.mktemp("small"))
-    made.make_up(SMALL, 0, sessions=2)
+    made.make_up(SMALL, FIGURES, sessions=2)
     assert made.archive(SMALL).stdout.startswith(f"{ARCHIVE} (")
     return made
 
@@ -79,10 +77,30 @@ def small(tmp_path_factory) -> Archived:
 @pytest.fixture(scope="module")
 def remade(small) -> Archived:
     """Return the project of `small`, with all that is made from its archive."""
-    done = small.remake(ARCHIVE)
-    assert done.returncode == 0, done.stderr
-    assert "were made again, byte for byte" in done.stdout
+    made_again(small, SMALL, f"plimsoll-{SMALL}")
     return small
+
+
+def made_again(project: Archived, study: str, archive: str) -> None:
+    """Make everything again from an archive, and check that each table is the same, byte for byte."""
+    before = project.contents(f"results/{study}")
+    done = project.remake(f"{archive}.zip")
+    assert done.returncode == 0, done.stderr
+    assert before == project.contents(f"results/{study}")
+    after = project.contents(f"results/from/{archive}/results/{study}")
+    tables = [name for name in before if name.endswith(".csv")]
+    assert len(tables) > 5 and any(name.startswith("figures/") for name in tables)
+    assert [name for name in tables if after[name][0] != before[name][0]] == []
+    assert re.search(r"All \d+ tables, texts, pictures and pages of the archive were made again, byte for", done.stdout)
+    for kind in ("figures/*.png", "figures/*.pdf", "notebooks/*.ipynb"):
+        assert len(project.files(f"results/from/{archive}/results/{study}/{kind}")) == FIGURES
+    assert len(after["report.html"][0]) > 10_000
+    with zipfile.ZipFile(project.folder / f"{archive}.zip") as file:
+        report = file.read(f"results/{study}/report.html").decode()
+    # Pictures are there once, as files.
+    figure = next(name for name in after if name.endswith(".png"))
+    assert "base64" not in report and f'src="{figure}"' in report
+    assert (project.folder / f"results/from/{archive}/results/claims.html").stat().st_size > 10_000
 
 
 def one_sentence(done: subprocess.CompletedProcess) -> str:
@@ -94,35 +112,13 @@ def one_sentence(done: subprocess.CompletedProcess) -> str:
     return said[0]
 
 
-@pytest.mark.parametrize(
-    "study",
-    [
-        pytest.param(name, marks=[pytest.mark.long] if name in LONGER else [])
-        for name in studies.names(studies.STUDIES)
-        if name not in LARGE
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("study", [name for name in studies.names(studies.STUDIES) if name not in {*LARGE, SMALL}])
 def test_an_archive_gives_every_table_of_a_study_again_byte_for_byte(project, study):
+    """The fixture `remade` checks this of the small study."""
     project.make_up(study, FIGURES)
     project.archive(study, "--file", f"{study}.zip")
-    before = project.contents(f"results/{study}")
-    done = project.remake(f"{study}.zip")
-    assert done.returncode == 0, done.stderr
-    assert before == project.contents(f"results/{study}")
-    after = project.contents(f"results/from/{study}/results/{study}")
-    tables = [name for name in before if name.endswith(".csv")]
-    assert len(tables) > 5 and any(name.startswith("figures/") for name in tables)
-    assert [name for name in tables if after[name][0] != before[name][0]] == []
-    assert re.search(r"All \d+ tables, texts, pictures and pages of the archive were made again, byte for", done.stdout)
-    for kind in ("figures/*.png", "figures/*.pdf", "notebooks/*.ipynb"):
-        assert len(project.files(f"results/from/{study}/results/{study}/{kind}")) == FIGURES
-    assert len(after["report.html"][0]) > 10_000
-    with zipfile.ZipFile(project.folder / f"{study}.zip") as file:
-        report = file.read(f"results/{study}/report.html").decode()
-    # Pictures are there once, as files.
-    figure = next(name for name in after if name.endswith(".png"))
-    assert "base64" not in report and f'src="{figure}"' in report
-    assert (project.folder / f"results/from/{study}/results/claims.html").stat().st_size > 10_000
+    made_again(project, study, study)
 
 
 # References of the project that are archives too.

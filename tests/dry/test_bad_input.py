@@ -4,9 +4,15 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from plimsoll import designs
+from plimsoll.claims import book
+from plimsoll.config import studies
+from plimsoll.errors import PlimsollError
 
+from tests.conftest import built
 from tests.project import PROJECT
 
 OF_OTHERS = re.compile("; waiting for it[.]|^plimsoll: left over from a killed run")
@@ -32,32 +38,55 @@ def set_up(project, name: str, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, env=project.environment, capture_output=True, text=True, timeout=60)
 
 
-def refused_with(project, file: str, old: str, new: str) -> str:
-    """Return what plimsoll printed after one text in a file of the project was replaced by another."""
-    path = project.folder / file
-    text = path.read_text()
+def changed(file: str, old: str, new: str, path: Path) -> Path:
+    """Write a file of the project, with one text replaced by another, to a path, and return the path."""
+    text = (PROJECT / file).read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "sentence"),
+    [
+        ("config/studies/liu2020.yaml", "alpha: 0.05", "alfa: 0.05", "unknown key 'alfa'"),
+        ("config/claims/liu2020.yaml", "kind: trend", "kind: trendy", "'trendy' is not one of"),
+        (
+            *("config/claims/liu2020.yaml", "runtime: [singularity]", "runtime: [singularityce]"),
+            "'singularityce' is not a level of the study",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_stops_the_workflow(project, file, old, new, sentence):
+    """Which files cannot be used is tested below, without the workflow."""
+    path = project.folder / file
+    text = path.read_text()
+    changed(file, old, new, path)
     try:
-        return refused(project.snakemake("--dry-run", "all"))
+        said = refused(project.snakemake("--dry-run", "all"))
     finally:
         path.write_text(text)
+    assert file.removeprefix("config/") in said and sentence in said
 
 
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
         (("studies=liu2021",), "There is no study 'liu2021'"),
-        (("profile=slow",), "There is no profile 'slow'"),
-        (("runtimes={'charliecloud': 'required'}",), "There is no runtime 'charliecloud'"),
+        pytest.param(("profile=slow",), "There is no profile 'slow'", marks=pytest.mark.long),
+        pytest.param(("runtimes={'charliecloud': 'required'}",), "There is no runtime 'charliecloud'", marks=pytest.mark.long),
         (
             ("runtimes={'docker': 'perhaps'}",),
             "runtimes.docker: 'perhaps' is not one of required, optional, off",
         ),
-        (("repetitions=five",), "repetitions: 'five' is not a whole number or null"),
+        pytest.param(("repetitions=five",), "repetitions: 'five' is not a whole number or null", marks=pytest.mark.long),
         (("repetitions=0",), "repetitions: 0 is less than the minimum of 1"),
         (("sead=1",), "config/config.yaml or --config: unknown key 'sead'"),
-        (("host_file=config/hosts/none.yaml",), "config/hosts/none.yaml cannot be read: No such file or directory"),
+        pytest.param(
+            ("host_file=config/hosts/none.yaml",),
+            "config/hosts/none.yaml cannot be read: No such file or directory",
+            marks=pytest.mark.long,
+        ),
         (("host_file=README.md",), "README.md, line "),
         (("studies=jha2021", "runtimes={docker: off}"), "No cell is left of jha2021: every runtime that it needs is off"),
     ],
@@ -89,9 +118,11 @@ def test_a_start_that_is_refused_leaves_no_temporary_folder(project, tmp_path):
         ),
     ],
 )
-def test_study_file(project, old, new, sentence):
-    said = refused_with(project, "config/studies/liu2020.yaml", old, new)
-    assert "liu2020.yaml" in said and sentence in said
+def test_study_file(tmp_path, old, new, sentence):
+    path = changed("config/studies/liu2020.yaml", old, new, tmp_path / "liu2020.yaml")
+    with pytest.raises(PlimsollError) as refusal:
+        studies.read(path, designs.known())
+    assert "liu2020.yaml" in str(refusal.value) and sentence in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -110,18 +141,26 @@ def test_study_file(project, old, new, sentence):
         ("a: {metric: [ptrans_bandwidth]}", "a: {metric: [ptrans]}", "liu2020-c28: a.metric: 'ptrans' is neither a metric"),
     ],
 )
-def test_claims(project, old, new, sentence):
-    said = refused_with(project, "config/claims/liu2020.yaml", old, new)
-    assert "claims/liu2020.yaml" in said and sentence in said
+def test_claims(tmp_path, monkeypatch, old, new, sentence):
+    monkeypatch.setattr(book, "CLAIMS", tmp_path / "claims")
+    book.CLAIMS.mkdir()
+    changed("config/claims/liu2020.yaml", old, new, book.CLAIMS / "liu2020.yaml")
+    with pytest.raises(PlimsollError) as refusal:
+        book.check_against(built("liu2020"), book.load("liu2020"))
+    assert "claims/liu2020.yaml" in str(refusal.value) and sentence in str(refusal.value)
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("studies: [liu2020\nseed: 1\n", "config/config.yaml, line 2: not valid YAML"),
-        ("studies: liu2020\n\tseed: 1\n", "config/config.yaml, line 2: not valid YAML"),
-        ("seed: 1\nseed: 2\n", "config/config.yaml, line 2: not valid YAML: the key 'seed' is given twice"),
-        ("[liu2020]\n", "config/config.yaml: it is not a mapping of keys to values"),
+        pytest.param("studies: liu2020\n\tseed: 1\n", "config/config.yaml, line 2: not valid YAML", marks=pytest.mark.long),
+        pytest.param(
+            "seed: 1\nseed: 2\n",
+            "config/config.yaml, line 2: not valid YAML: the key 'seed' is given twice",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("[liu2020]\n", "config/config.yaml: it is not a mapping of keys to values", marks=pytest.mark.long),
         (None, "config/config.yaml cannot be read: No such file or directory"),
         ("studys: liu2020\n", "unknown key 'studys'"),
     ],
@@ -153,14 +192,22 @@ DOCKER_E2 = "uma/exact/E2/docker/any/default/standard/plain/beff"
     ("target", "sentence"),
     [
         ("liu2020/figures/fig99.pdf", "liu2020 has no figure fig99 (did you mean fig39?); it has fig01, fig04 to fig40."),
-        ("jha2021/figures/fig99.csv", "jha2021 has no figure fig99 (did you mean fig09?); it has fig05 to fig13, matrix."),
+        pytest.param(
+            "jha2021/figures/fig99.csv",
+            "jha2021 has no figure fig99 (did you mean fig09?); it has fig05 to fig13, matrix.",
+            marks=pytest.mark.long,
+        ),
         ("liu2020/figures/fig09.svg", "a figure is made as "),
-        ("liu2020/notebooks/fig99.ipynb", "liu2020 has no figure fig99"),
+        pytest.param("liu2020/notebooks/fig99.ipynb", "liu2020 has no figure fig99", marks=pytest.mark.long),
         ("liu2020/tables/table9.csv", "liu2020 has no table table9 (did you mean table06?); it has table01 to table06, tests."),
-        ("liu2021/report.html", "there is no study 'liu2021'"),
+        pytest.param("liu2021/report.html", "there is no study 'liu2021'", marks=pytest.mark.long),
         (f"liu2020/runs/{DOCKER_E2.replace('E2', 'E9')}/1.json", "the plan of liu2020 has no cell"),
         (f"liu2020/runs/{DOCKER_E2}/2.json", "the plan has the repetitions 1 to 1 of this cell; --config repetitions=2"),
-        (f"liu2020/runs/{DOCKER_E2.replace('docker', 'singularity-cgroup')}/1.json", "the plan of liu2020 has no cell"),
+        pytest.param(
+            f"liu2020/runs/{DOCKER_E2.replace('docker', 'singularity-cgroup')}/1.json",
+            "the plan of liu2020 has no cell",
+            marks=pytest.mark.long,
+        ),
         (f"liu2020/runs/{DOCKER_E2}.json", "a record is runs/<cell>/<repetition>.json"),
     ],
 )
@@ -213,9 +260,9 @@ def test_folders_that_cannot_be_written(fresh, folder, arguments, sentence):
     ("arguments", "sentence"),
     [
         (("--width", "abc", "--maximum", "4"), "The width 'abc' is not a number"),
-        (("--width", "-1", "--maximum", "4"), "The width must be above 0"),
-        (("--width", "0.1", "--maximum", "x"), "The maximum 'x' is not a whole number"),
-        (("--width", "0.1", "--maximum", "4", "liu2021"), "There is no study 'liu2021'"),
+        pytest.param(("--width", "-1", "--maximum", "4"), "The width must be above 0", marks=pytest.mark.long),
+        pytest.param(("--width", "0.1", "--maximum", "x"), "The maximum 'x' is not a whole number", marks=pytest.mark.long),
+        pytest.param(("--width", "0.1", "--maximum", "4", "liu2021"), "There is no study 'liu2021'", marks=pytest.mark.long),
         (("--width", "0.1", "--maximum", "4", "--config", "profile"), "'profile' is not a setting"),
     ],
 )

@@ -10,17 +10,18 @@ from tests.project import Project
 
 STUDY = "plimsoll2026"
 RUNTIMES = "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off, docker: optional}"
-CONFIG = (f"studies={STUDY}", "profile=ci", "repetitions=3", RUNTIMES)
+CONFIG = (f"studies={STUDY}", "profile=ci", "repetitions=2", RUNTIMES)
 PACKAGE = "scripts/plimsoll"
 TABLE = f"{PACKAGE}/designs/splitting/tables.py"
 # Writes records of the plan that is in the working directory, all of them valid.
 RECORDS = f"""
-import json
+import json, os
 from pathlib import Path
 from plimsoll import designs
 from plimsoll.config import studies
 from tests import made_up
 
+os.fsync = lambda number: None
 made_up.FAILS = 10**9
 folder = Path("results/{STUDY}")
 made_up.write(folder, studies.load("{STUDY}", designs.known()), json.loads((folder / "plan.json").read_text()))

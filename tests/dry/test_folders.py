@@ -2,12 +2,13 @@
 
 import pytest
 
+from tests.conftest import usual
 from tests.project import Project
 
 NAMES = ("it's a folder", "$(touch here) `touch here`; touch here", 'a "quoted" & <marked> folder')
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", usual([*NAMES, " ".join(NAMES)], [" ".join(NAMES)]))
 def test_the_name_of_the_project_s_folder_may_be_anything(tmp_path, name):
     folder = tmp_path / name
     folder.mkdir()

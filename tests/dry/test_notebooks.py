@@ -12,7 +12,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.figures import data, render, sources
 
 from tests import disks
-from tests.conftest import PROJECT, REFERENCE
+from tests.conftest import PROJECT, REFERENCE, usual
 
 # `program` shows a user's own study, of which there are no reference measurements.
 NOTEBOOKS = sorted(path.stem for path in sources.NOTEBOOKS.glob("*.ipynb") if path.stem != "program")
@@ -35,7 +35,8 @@ def shown(cell: nbformat.NotebookNode) -> str:
     return "\n".join(part.get("text/markdown", part.get("text/plain", "")) for part in data)
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+# The others run the same code, and tests/unit/test_partial_results.py runs all notebooks without a kernel.
+@pytest.mark.parametrize("name", usual(NOTEBOOKS, ["hardware", "splitting"]))
 def test_a_notebook_works_at_once_and_measures_nothing(name, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in REFERENCE.rglob("*")}
     done = run(name, tmp_path)

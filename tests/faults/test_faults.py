@@ -28,7 +28,7 @@ KINDS = (
     ("workflow", drawing.KILLED),
     ("engine", drawing.KILLED),
     pytest.param("shim", drawing.KILLED, marks=pytest.mark.long),
-    ("machine", drawing.CUT),
+    pytest.param("machine", drawing.CUT, marks=pytest.mark.long),
 )
 
 

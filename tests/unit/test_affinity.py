@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.designs.splitting.misplaced import misplaced
+from plimsoll.errors import Unavailable
 from plimsoll.host import cpulist
 from plimsoll.mpi import launch
 
@@ -31,7 +32,7 @@ def test_the_paper_s_scenarios_on_two_sockets_of_18_cores(paper_host, hardware, 
         if refused := affinity.refusal(level, hardware):
             assert "is defined over 2 sockets" in refused
         else:
-            with pytest.raises(affinity.Undefined):
+            with pytest.raises(Unavailable):
                 affinity.places(level, setting, row)
         return
     places = affinity.places(level, setting, row)
@@ -64,7 +65,7 @@ def test_every_rank_is_mapped_and_containers_share_no_core_unless_the_design_say
             continue
         try:
             places = affinity.places(level, setting, row, share)
-        except affinity.Undefined:
+        except Unavailable:
             continue
         assert len(places) == row.containers
         allowed = [set(place.cpus) for place in places]
@@ -84,7 +85,7 @@ def test_every_rank_is_mapped_and_containers_share_no_core_unless_the_design_say
 
 def test_more_containers_than_cores_share_cores_only_where_that_is_asked_for():
     setting, row = find("uma", "O3", host_of(1, 2))
-    with pytest.raises(affinity.Undefined, match="1/2 core"):
+    with pytest.raises(Unavailable, match="1/2 core"):
         affinity.places("cpumem", setting, row)
     assert [place.cpus for place in affinity.places("cpumem", setting, row, share=True)] == [(0,), (0,), (1,), (1,)]
 

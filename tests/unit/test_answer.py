@@ -70,7 +70,7 @@ def test_the_sentences_follow_from_the_ratios(answered, liu2020):
     # Plain Singularity's containers are nominal. The note stands where a reader would take them for containers.
     assert [item["name"] for item in part["steps"]["items"] if "nominal" in item["note"]] == ["Singularity"]
     # What cannot be measured here is named once.
-    (numa,) = shown["not_here"]
+    (numa,) = shown["unavailable"]
     assert numa["name"].startswith("NUMA") and "2 sockets" in numa["reason"]
 
 
@@ -86,7 +86,7 @@ def test_two_runs_are_no_answer_and_it_is_said(answered, liu2020):
     assert shown["parts"] == []
     assert answer_words.told(shown) == shown["said"] == "Nothing that was measured answers it."
     assert shown["recommendation"].startswith("Nothing can be recommended about splitting a job over containers: ")
-    assert shown["not_here"][0]["reason"] == "none: too few blocks"
+    assert shown["unavailable"][0]["reason"] == "none: too few blocks"
 
 
 def test_a_study_that_asks_for_no_step_has_none(liu2020, answered):

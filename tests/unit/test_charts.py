@@ -78,7 +78,7 @@ def printed(figure) -> list[str]:
 
 
 def check(figure) -> None:
-    """Check that every text is large enough to read, and that none lies under the legend."""
+    """Check that every text is large enough to read, and that none lies under the legend or over another panel's title."""
     found = texts(figure)
     small = {text.get_text() for text in found if text.get_fontsize() < style.SMALLEST}
     assert not small
@@ -86,13 +86,16 @@ def check(figure) -> None:
         inside = set(legend.findobj(Text))
         box = legend.get_window_extent()
         assert not [text.get_text() for text in found if text not in inside and text.get_window_extent().overlaps(box)]
+    titles = [title for axis in figure.axes for title in (axis.title, axis._left_title) if title.get_text()]
+    for one, other in itertools.combinations(titles, 2):
+        assert not one.get_window_extent().overlaps(other.get_window_extent()), (one.get_text(), other.get_text())
 
 
 def events(by="runtime", **given) -> FigureData:
     blind = "this host does not count l3 misses"
     metrics = {name: {**METRIC, "label": name, "unit": "count"} for name in ("m", "misses", "loads")}
-    unseen = {"misses": blind, "loads": blind}
-    return shown("events", options={"bars": by}, metrics=metrics, unseen=unseen, **given)
+    unavailable = {"misses": blind, "loads": blind}
+    return shown("events", options={"bars": by}, metrics=metrics, unavailable=unavailable, **given)
 
 
 def yields() -> FigureData:
@@ -161,6 +164,9 @@ EVERY = {
 def test_a_figure_is_written_whole_and_can_be_read(tmp_path, name):
     found = drawn(EVERY[name]())
     check(found.figure)
+    # Levels have words, and no code of the data.
+    said = [*(text.get_text() for text in texts(found.figure)), found.caption, found.alternative]
+    assert not [one for one in said if re.search(r"\b[EOHS]\d\b|\b(ANY|PIN|CPUMEM)\b", one)]
     found.save(tmp_path / "f")
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF") and (tmp_path / "f.png").stat().st_size > 15_000
     assert (tmp_path / "f.txt").read_text().endswith(".\n") and len((tmp_path / "f.alt.txt").read_text()) > 40
@@ -210,21 +216,37 @@ def test_a_ratio_is_printed_where_its_interval_leaves_out_one():
     wild = [1 / 3, 4, 1 / 2, 3, 1, 3]
     told = changed(told, lambda t: (t["runtime"] == "singularity") & (t["scheme"] == "E2"), lambda value: value * wild)
     figure = drawn(told).figure
-    ratios = {text for text in printed(figure) if text.endswith("x")}
-    assert "0.10x" in ratios
+    ratios = {text for text in printed(figure) if text.startswith("×")}
+    assert "×0.10" in ratios
     compared = cells.compared(told.observations, drawn(told).summary, "ratio_to_bare", cells.bare_metal)
     assert ratios == {bars.factor(row["ratio"]) for row in compared.to_dict("records") if bars.excludes_one(row)}
     row = compared[(compared["runtime"] == "singularity") & (compared["scheme"] == "E2")].iloc[0]
     assert row["ratio"] > 1.5 and row["ratio_low"] < 1 < row["ratio_high"]
-    boxes = [text.get_bbox_patch() for axis in figure.axes for text in axis.texts if text.get_text().endswith("x")]
+    boxes = [text.get_bbox_patch() for axis in figure.axes for text in axis.texts if text.get_text().startswith("×")]
     assert all(box is not None and box.get_facecolor()[:3] == (1, 1, 1) for box in boxes)
+
+
+@pytest.mark.parametrize(("schemes", "levels"), [(SMALL, ("any", "pin")), (PAPER, ("any",))])
+def test_ratios_stand_upright_and_cover_neither_each_other_nor_a_bar(schemes, levels):
+    told = changed(
+        shown(schemes=schemes, levels=levels), lambda t: t["runtime"].str.contains("docker|instance"), lambda value: value / 7
+    )
+    figure = drawn(told).figure
+    figure.canvas.draw()
+    for axis in figure.axes:
+        ratios = [text for text in axis.texts if text.get_text().startswith("×")]
+        boxes = [text.get_window_extent() for text in ratios]
+        assert len(ratios) >= 2 and not any(text.get_rotation() for text in ratios)
+        assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+        covered = [bar for bar in axis.patches for box in boxes if bar.get_window_extent().overlaps(box)]
+        assert not covered and max(box.y1 for box in boxes) <= axis.get_window_extent().y1 + 1
 
 
 def test_with_two_blocks_no_ratio_is_printed_and_the_caption_says_so():
     told = changed(shown(), lambda t: t["runtime"] == "docker", lambda value: value / 10)
     two = replace(told, repetitions=2, observations=told.observations[told.observations["repetition"] <= 2])
     found = drawn(two)
-    assert not [text for text in printed(found.figure) if text.endswith("x")]
+    assert not [text for text in printed(found.figure) if text.startswith("×")]
     assert "none with fewer than 3 repetitions" in found.caption
 
 
@@ -263,7 +285,7 @@ def test_the_alternative_text_tells_the_finding():
     told = changed(shown(), lambda t: (t["runtime"] == "docker") & (t["scheme"] == "E2"), lambda value: value / 10)
     told = changed(told, lambda t: (t["runtime"] == "singularity") & (t["scheme"] == "O2"), lambda value: value / 2)
     words = drawn(told).alternative
-    assert "Farthest from bare metal: Docker (E2, 2 x 1; UMA, exactly subscribed, ANY) with 0.10x [" in words
+    assert "Farthest from bare metal: two Docker containers (UMA, exactly subscribed, any processor) with ×0.10 [" in words
     assert re.search("[2-4] of 16 cells differ from bare metal", words) and "higher is better" in words
 
 
@@ -320,7 +342,7 @@ def test_affinity_is_drawn_with_the_ratio_to_free_scheduling():
     ratios = found.summary.groupby("affinity")["ratio_to_any"].mean()
     assert ratios["any"] == 1 and ratios["cpumem"] == pytest.approx(2, rel=0.1)
     assert ratios["cpumempin"] == pytest.approx(1, rel=0.1)
-    assert "(ANY)" in found.caption and "CPUMEM)" in found.alternative
+    assert "(any processor)" in found.caption and "own cores and memory)" in found.alternative
 
 
 def test_a_level_of_affinity_without_a_shade_is_drawn():
@@ -397,6 +419,15 @@ def test_scenarios_show_every_container_of_the_paper_s_host(liu2020, config, pap
         check(found.figure)
 
 
+@pytest.mark.parametrize("name", ["fig04", "fig30"])
+def test_schemes_of_a_small_host_have_titles_apart(liu2020, config, small_host, name):
+    from plimsoll.config import studies
+    from plimsoll.planning import planner
+
+    made = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
+    check(drawn(render.described(liu2020, made, name, pd.DataFrame(), {})).figure)
+
+
 def test_what_cannot_be_measured_is_said_in_place_of_the_figure(tmp_path):
     told = shown(reason="there is one socket", cells=[], observations=shown().observations.iloc[:0])
     found = drawn(told)
@@ -416,7 +447,9 @@ def test_events_are_drawn_where_they_are_counted_and_the_others_named_in_the_cap
 
 def test_a_host_that_counts_nothing_has_an_empty_table_with_a_header():
     told = events()
-    table = designs.find("splitting").chart("events").summarise(replace(told, unseen=dict.fromkeys(told.metrics, "not here")))
+    table = (
+        designs.find("splitting").chart("events").summarise(replace(told, unavailable=dict.fromkeys(told.metrics, "not here")))
+    )
     assert len(table) == 0 and {"metric", "mean", "n"} <= set(table)
 
 
@@ -512,5 +545,5 @@ def test_a_step_without_an_interval_is_told_without_a_claim():
     told = ladder()
     made = drawn(replace(told, observations=told.observations[told.observations["repetition"] < 3]))
     assert made.summary["step_low"].isna().all()
-    assert all(text.get_fontweight() == "normal" for text in texts(made.figure) if text.get_text().endswith("x"))
+    assert all(text.get_fontweight() == "normal" for text in texts(made.figure) if text.get_text().startswith("×"))
     assert "None of 0 steps" in made.alternative

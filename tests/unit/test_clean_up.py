@@ -88,7 +88,8 @@ def built(tmp_path, monkeypatch):
         (folder / name).mkdir(parents=True)
         (folder / name / "file").write_text("")
     (folder / "hpcc-0123456789abcdef/rootfs/closed").chmod(0o500)
-    (folder / "kvm.json").write_text("")
+    for name in ("kvm.json", ".prices", ".engines", ".times.json"):
+        (folder / name).write_text("")
     (folder / "hpcc-fedcba9876543210").symlink_to(folder / "others-files")
     (tmp_path / "locks").mkdir(mode=0o1777)
     (tmp_path / "locks").chmod(0o1777)

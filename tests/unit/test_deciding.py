@@ -75,7 +75,7 @@ def test_a_narrow_interval_is_asked_to_be_narrower(measured):
 @pytest.mark.parametrize(
     ("given", "of_row", "reason"),
     [
-        ({"needed": 400}, {}, "about 400 repetitions, and make precise goes up to 30"),
+        ({"needed": 400}, {}, "about 400 repetitions, and ./plimsoll precise goes up to 30"),
         ({"needed": 10001}, {}, "more than 10,000 repetitions"),
         ({"needed": None}, {}, "cannot be estimated"),
         ({"needed": float("nan")}, {}, "cannot be estimated"),
@@ -86,6 +86,22 @@ def test_a_narrow_interval_is_asked_to_be_narrower(measured):
 )
 def test_what_make_precise_cannot_decide_has_a_reason(measured, given, of_row, reason):
     assert reason in deciding.of(claim(**given), [row(**of_row)], measured)["undecidable"]
+
+
+def test_what_precise_cannot_decide_has_the_runs_and_the_time_that_would(measured):
+    found = deciding.of(claim(needed=400), [row()], measured)
+    assert (found["repetitions"], found["cells"], found["runs"]) == (400, 2, 790)
+    assert found["seconds"] == 395 * (4.0 + 7.0) and "width" not in found
+    # As many as were estimated were made, and did not decide it.
+    assert deciding.of(claim(needed=20, n_most=30), [row(n=30)], measured)["repetitions"] == 60
+    for unknown in (claim(needed=10001), claim(needed=None)):
+        assert deciding.of(unknown, [row()], measured).keys() == {"undecidable"}
+    assert deciding.of(claim(), [row(n=2)], measured).keys() == {"undecidable"}
+
+
+def test_a_comparison_that_was_not_measured_keeps_a_claim_open():
+    rows = [row(n=0, verdict="not measured"), row(verdict="reproduced")]
+    assert deciding.still_open(claim(), rows) == rows[:1]
 
 
 def test_what_narrowly_was_not_decided_gets_another_round(measured):

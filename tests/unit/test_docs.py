@@ -6,6 +6,7 @@ Nothing is executed that a page shows, except blocks of Python and dry runs of m
 import ast
 import functools
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 import typer
 import yaml
 from plimsoll import __main__ as stages
-from plimsoll import cli
+from plimsoll import cli, verdicts
 from plimsoll.claims import book
 from plimsoll.cli import names, show
 from plimsoll.config import configuration, studies, yaml_files
@@ -24,6 +25,7 @@ from plimsoll.errors import PlimsollError
 
 from tests import markdown
 from tests.conftest import PROJECT
+from tests.unit import test_words
 
 # What stands for a word of the user's: STUDY, [FOLDER, A, ...].
 PLACEHOLDER = re.compile(r"[A-Z_\[\].<>=]+(=[A-Z]+)?|.*\.\.\..*|.*[\[\]<>].*")
@@ -31,6 +33,12 @@ WRITTEN = ("README.md", "docs/tutorials", "docs/how-to")
 # Words of the pages that people read whole.
 README = 800
 HOW_TO = range(250, 950)
+# A paragraph with more numbers than this should be a table. Names of figures and sections, code and links are not counted.
+NUMBERS = 3
+NOT_COUNTED = re.compile(
+    r"`[^`]*`|\[[^]]*\]\([^)]*\)|\b(?:[Ff]ig(?:ure)?s?|[Ss]ections?|[Tt]ables?)\.? [\d.]+(?:(?:,| to| and) [\d.]+)*"
+)
+NUMBER = re.compile(r"(?<![\w.])\d[\d,.]*(?!\w)")
 
 COMMANDS = [command for page in markdown.pages() for command in markdown.commands(page)]
 
@@ -64,6 +72,14 @@ def parsed(words: Iterable[str], inline: bool) -> tuple[str, dict]:
         return name, command.make_context(name, rest, parent=context, resilient_parsing=not complete).params
 
 
+def tried(page: Path) -> list[str]:
+    """Return the studies that `plimsoll try --name` has written on a page before."""
+    found = [
+        command.words for command in COMMANDS if command.page == page and "try" in command.words and "--name" in command.words
+    ]
+    return [f"my-{words[words.index('--name') + 1]}.yaml" for words in found]
+
+
 @pytest.mark.parametrize("command", of("./plimsoll", "plimsoll"))
 def test_a_command_of_plimsoll_can_be_typed(command):
     words = command.words[1:]
@@ -74,7 +90,7 @@ def test_a_command_of_plimsoll_can_be_typed(command):
         name, given = parsed(words, command.inline)
     except typer.Exit:  # --help and --version
         return
-    known(given.get("studies") or (), names.studies())
+    known(given.get("studies") or (), [*names.studies(), *tried(command.page)])
     known(given.get("runtimes") or (), names.runtimes())
     known(filter(None, [given.get("profile")]), names.profiles())
     settings = [word for word in given.get("config") or () if not PLACEHOLDER.fullmatch(word)]
@@ -248,6 +264,25 @@ def test_pages_are_short():
     assert {name: number for name, number in how_to.items() if number not in HOW_TO} == {}
 
 
+def crowded(page: Path) -> list[str]:
+    """Return the paragraphs of a page that have too many numbers, each with its line."""
+    found = test_words.paragraphs(markdown.text_of(page), 1)
+    many = [text for text in found if len(NUMBER.findall(NOT_COUNTED.sub("", text.words))) > NUMBERS]
+    return [f"{page.relative_to(PROJECT)}:{text.line}: {text.words}" for text in many]
+
+
+def test_numbers_stand_in_tables():
+    # Reports are dated notes with their data, and the changelog has dates.
+    pages = [page for page in markdown.pages() if "docs/reports" not in str(page) and page.name != "changelog.md"]
+    assert [line for page in pages for line in crowded(page)] == []
+    assert NUMBER.findall(NOT_COUNTED.sub("", "Figure 6 shows 3 of 12 in `0.5`, 1.5 s and 80 %, see [7](8.md).")) == [
+        "3",
+        "12",
+        "1.5",
+        "80",
+    ]
+
+
 # The site
 
 
@@ -256,7 +291,18 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", "docs", str(tmp_path)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "tutorials/first-answer.html").is_file()
+    assert (tmp_path / "tutorials/own-program.html").is_file()
+    library = (tmp_path / "reference/verdicts.html").read_text()
+    public = [name for name, one in vars(verdicts).items() if getattr(one, "__module__", "") == verdicts.__name__]
+    assert public and [name for name in public if f'id="plimsoll.verdicts.{name}"' not in library] == []
+    study = (tmp_path / "reference/generated/studies/liu2020.html").read_text()
+    assert all(title in study for title in ("Recommendation", "The answer on the reference machine", "Cells", "Claims"))
+
+
+@pytest.mark.parametrize("function", [verdicts.judge, verdicts.judge_study])
+def test_the_library_says_what_goes_in_and_what_is_refused(function):
+    assert [name for name in inspect.signature(function).parameters if f"`{name}`" not in function.__doc__] == []
+    assert "Raise PlimsollError" in function.__doc__ and function.__doc__.startswith("Return ")
 
 
 def test_a_placeholder_is_told_from_a_name():

@@ -114,7 +114,7 @@ def test_own_cells_count_and_a_study_that_was_not_measured_does_not():
     assert answered.by_others([own, answer])[0] == own
     asked = result_of("a2020-c01", verdicts.NOT_TESTABLE, answered_by={encodings.WHOLE: "b2020-c02"})
     (found, _) = answered.by_others([asked, result_of("b2020-c02", verdicts.UNAVAILABLE)])
-    assert found["verdict"] == verdicts.NOT_TESTABLE and "make reproduce STUDIES=b2020" in found["answered"]
+    assert found["verdict"] == verdicts.NOT_TESTABLE and "./plimsoll reproduce b2020" in found["answered"]
 
 
 def test_a_claim_is_answered_by_one_that_is_there(monkeypatch):

@@ -2,12 +2,15 @@
 
 import importlib
 import json
+import math
+import re
 
 import pandas as pd
 import pytest
 from plimsoll import code, designs, registry
 from plimsoll.config import studies
-from plimsoll.figures import data, render, sources
+from plimsoll.figures import data, findings, render, sources
+from plimsoll.figures.findings import Change
 from plimsoll.measuring import progress
 
 from tests.conftest import PROJECT, REFERENCE
@@ -81,3 +84,43 @@ def test_a_figure_of_which_a_run_is_still_to_be_measured_is_not_drawn_with_other
     assert [drawing.is_measured(name) for name in figures] == [False, False, True]
     progress.skip(tmp_path / "progress", "b/1")
     assert [drawing.is_measured(name) for name in figures] == [False, True, True]
+
+
+# Alternative texts
+
+WRITTEN = sorted(REFERENCE.glob("*/figures/*.alt.txt"))
+# A number that was measured, or the reason why there is none.
+FINDING = re.compile(
+    r"\d[\d.e+]* ?(?:%|s\b|count|ratio|Gbit)|×\d|None of \d|Not measured here: |Number of containers: \d|: \d\.\d+"
+)
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: f"{path.parent.parent.name}-{path.name.split('.')[0]}")
+def test_an_alternative_text_tells_what_was_found(path):
+    text = path.read_text()
+    title = data.read(path.parent, path.name.split(".")[0]).title
+    assert text.startswith(title) and FINDING.search(text.removeprefix(title)), text
+    # Codes of schemes are no words.
+    assert not re.search(r"\b[EO]\d\b|\bnan\b", text.removeprefix(title)), text
+
+
+@pytest.mark.parametrize(("study", "figure"), [("li2018", "fig10"), ("li2018-hadoop", "fig15"), ("amaral2015", "parts")])
+def test_the_alternative_texts_of_the_reference_are_those_that_charts_write(study, figure):
+    shown = data.read(REFERENCE / study / "figures", figure)
+    chart = studies.load(study, designs.known()).design.chart(shown.chart)
+    assert (
+        chart.alternative(shown, chart.summarise(shown))
+        == (REFERENCE / study / f"figures/{figure}.alt.txt").read_text().strip()
+    )
+
+
+def test_the_farthest_change_is_one_that_differs():
+    changes = [Change("a", -0.9, math.nan, math.nan), Change("b", 0.5, -0.1, 0.9), Change("c", -0.2, -0.3, -0.1)]
+    said = findings.farthest(changes, "bare metal")
+    assert said.startswith("Farthest from bare metal: c, -20 %. 1 of 2 differs from bare metal")
+    assert said.endswith("1 without an interval: too few runs.")
+    assert (
+        findings.farthest(changes[:2], "x").startswith("None of 1 differ")
+        and findings.farthest([], "x") == "Nothing to compare."
+    )
+    assert findings.ends([("a", 1.0), ("b", 3.0)], "s") == "Highest: b, 3 s. Lowest: a, 1 s." and not findings.ends([], "s")

@@ -119,7 +119,7 @@ def test_a_study_makes_what_every_study_has(tmp_path):
     assert made == {*tables, *figures, "report.html", "junit.xml", "claims.json", "plan.json", "own.zip"}
     text = page.read_text()
     assert "What does a level cost?" in text and 'class="forest"' in text and text.count('<section class="claim') == 3
-    assert "Use the runs" not in text and "make precise" not in text
+    assert "Use the runs" not in text and "plimsoll precise" not in text
     answer = pd.read_csv(tmp_path / "out/answer.csv")
     assert answer["ratio"].item() == pytest.approx(3.0, rel=0.05) and answer["p_beyond_holm"].item() < 0.001
     suite = ET.parse(tmp_path / "out/junit.xml").getroot()[0]

@@ -3,12 +3,13 @@
 import json
 import logging
 import os
+import time
 from types import SimpleNamespace
 
 import pytest
 import snakemake_logger_plugin_plimsoll as plugin
 from plimsoll.measuring import given_up, progress
-from plimsoll.planning import repetitions
+from plimsoll.planning import repetitions, timetable
 from plimsoll.terminal import interruption
 from plimsoll.terminal.live import call, line, words
 from plimsoll.terminal.live.display import Display
@@ -323,6 +324,26 @@ def test_a_first_stage_expects_what_the_second_takes_of_the_time(tmp_path, plann
     assert call.later(tmp_path, "jha2021", studies, plans).steps == pages
     monkeypatch.delenv(call.FOLLOWED)
     assert call.later(tmp_path, "jha2021", studies, plans) == call.Later()
+
+
+def test_the_total_is_the_time_that_was_given(tmp_path, planned, jha2021, monkeypatch):
+    monkeypatch.setenv(call.FOLLOWED, "1")
+    monkeypatch.setattr(timetable, "FORETOLD", tmp_path / "timetable.json")
+    monkeypatch.setenv(timetable.START, str(int((time.time() - 100) * 1e9)))
+    timetable.say({"setup": 0.0, "images": 0.0, "measuring": 600.0, "pages": 60.0})
+    folder = tmp_path / "jha2021"
+    folder.mkdir()
+    hours = {"stage": "first", "given": [0.2], "before": 0.0}
+    repetitions.ask(folder, planned["profile"], repetitions.Asked({}, exact=True, hours=hours))
+    later = call.later(tmp_path, "jha2021", {"jha2021": jha2021}, {"jha2021": planned})
+    assert later.ends == pytest.approx(time.time() + 500, abs=1)
+    pages = later.seconds - later.measuring
+    # Runs of the first stage that take long are time that the second one does not have.
+    for needed in (10.0, 499.0, 5000.0):
+        left = min(500, needed + later.measuring)
+        assert later.left(needed, later.ends - 500) == pytest.approx(left + pages)
+    assert later.left(300.0, later.ends + 60) == pages
+    assert later._replace(ends=None).left(300.0, 0.0) == 300 + later.seconds
 
 
 def handler(**settings):

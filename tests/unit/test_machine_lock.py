@@ -146,12 +146,6 @@ def test_what_another_has_called_like_a_mark_is_none_and_is_told_where_it_is_in_
         own().unlink() if own().is_symlink() else own().rmdir()
 
 
-def test_a_pipe_is_no_lock_and_blocks_nobody(folder):
-    os.mkfifo(folder / machine_lock.LOCK)
-    with pytest.raises(PlimsollError, match="cannot be read .it is no file."), machine_lock.held(pytest.fail):
-        pass
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can leave something as another user")
 def test_a_mark_of_another_user_s_is_not_taken_for_one_s_own_though_everybody_may_write_it(folder, monkeypatch):
     mark_of_nobody(folder, 12345).chmod(0o666)

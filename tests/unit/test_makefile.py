@@ -137,14 +137,18 @@ def test_what_is_given_are_the_command_s_options(folder):
 
 def test_every_folder_of_tests_is_run_once_and_those_of_clusters_and_the_guest_where_it_may_take_long(folder):
     """Tests that measure nothing and must run alone come after the others that measure nothing."""
-    beside = "".join(make(folder, "--dry-run", group) for group in ("test-of-units", "test-of-users"))
+    beside = "".join(make(folder, "--dry-run", group) for group in ("test-of-code", "test-of-workflows"))
     *_, alone, rest = make(folder, "--dry-run", "test").splitlines()
     longer = {"tests/cluster", "tests/guest"}
     there = {str(path.parent.relative_to(PROJECT)) for path in (PROJECT / "tests").glob("*/**/test_*.py")} - longer
     named = re.compile(r"\btests/\w+")
     assert sorted(named.findall(beside + rest)) == sorted(there)
-    assert beside.count('-m "not alone and not long"') == 1 and rest.split("pytest")[1].startswith(' -m "not long" tests')
+    assert beside.count('-m "not alone and not long"') == beside.count('-m "not long"') == 1 and rest.split("pytest")[
+        1
+    ].startswith(' -m "not long" tests')
     # Tests that take long are run together with all the others, and only with LONG=1.
     (*_, rest) = make(folder, "--dry-run", "test", "LONG=1").splitlines()
     assert sorted(named.findall(beside + rest)) == sorted(there | longer) and "-m" not in rest.split("pytest")[1]
-    assert named.findall(alone) == ["tests/unit", "tests/dry", "tests/fuzz"] and "-m alone" in alone
+    assert named.findall(alone) == ["tests/dry", "tests/fuzz", "tests/unit"] and "-m alone" in alone
+    quick = make(folder, "--dry-run", "test-units")
+    assert named.findall(quick) == ["tests/unit"] and '-m "not alone and not long and not slow"' in quick

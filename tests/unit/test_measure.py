@@ -5,9 +5,10 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
-from plimsoll import designs, measure
+from plimsoll import designs, measure, runtimes
 from plimsoll.designs.splitting import attempts, ranks
 from plimsoll.errors import Lasting, PlimsollError
 from plimsoll.measuring import lock, planned, process, record
@@ -219,13 +220,37 @@ def test_a_plan_that_was_made_anew_meanwhile_is_refused(tmp_path):
 def test_the_measuring_path_imports_no_heavy_library(design):
     """`dataclasses` imports `inspect`, which takes as long as everything else together. Only runs with a cluster, which
     take a minute, may import `hashlib`, for HTTP."""
-    heavy = ("pandas", "scipy", "numpy", "yaml", "argparse", "dataclasses", *(("hashlib",) if design != "tuning" else ()))
+    heavy = ("pandas", "scipy", "numpy", "yaml", "argparse", "dataclasses", "difflib")
+    heavy += ("hashlib", "tempfile") if design != "tuning" else ()
     script = (
         "import sys, plimsoll.measure; from plimsoll import designs, runtimes; runtimes.known(); "
         f"designs.find('{design}').attempts; print([m for m in {heavy} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("name", "own"), [("bare", {"bare"}), ("podman", {"docker", "podman"}), ("docker-open", {"steps"})])
+def test_a_run_imports_the_runtime_that_it_uses_and_no_other(name, own):
+    files = {path.stem for path in Path(runtimes.__file__).parent.glob("*.py") if "ENVIRONMENTS = " in path.read_text()}
+    script = (
+        f"import sys, plimsoll.measure; from plimsoll import designs, runtimes; print(runtimes.find('{name}').name); "
+        f"designs.find('splitting').attempts; print(*(m for m in sys.modules if m.startswith('plimsoll.runtimes.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found, imported = done.stdout.splitlines()
+    assert found == name
+    imported = {module.removeprefix("plimsoll.runtimes.") for module in imported.split()}
+    if name in runtimes.known():
+        assert imported & files == own
+    assert own <= imported
+
+
+def test_every_runtime_is_found_by_its_name_and_a_wrong_name_is_told():
+    named = {**runtimes.known_steps(), **runtimes.known()}
+    assert {name: runtimes.find(name) for name in named} == named
+    with pytest.raises(PlimsollError, match=r"There is no runtime 'dokcer' \(did you mean docker\?\)"):
+        runtimes.find("dokcer")
 
 
 def test_strays_of_a_killed_run_are_found_by_their_environment(monkeypatch):

@@ -126,7 +126,12 @@ def open_row(**given) -> dict:
             r"^About 12 repetitions should decide it: 14 more runs of its 2 cells, which take about 2 minutes\..* 2\.5 hours:$",
         ),
         (open_claim(3), {}, "22 %", "though as many as were made should have been enough"),
-        (open_claim(400, "it would take 400"), {"needed": 400}, "22 %", r"^Undecidable here: it would take 400\.$"),
+        (
+            open_claim(4000, "it would take 4,000"),
+            {"needed": 4000},
+            "22 %",
+            r"^Undecidable here: it would take 4,000\. 4,000 repetitions are 14 more runs of its 2 cells, .* 2 minutes\.$",
+        ),
         (open_claim(8), {"detectable": 0.02}, "the interval reaches over the margin of 5.0 %", "About 8"),
         (open_claim(None, "x"), {"detectable": NAN, "test": "Brown-Forsythe"}, "for this test none can be excluded", "x"),
         (open_claim(None, "x"), {"detectable": NAN, "test": "none: too few blocks"}, "fewer than 3 runs of a side", "x"),
@@ -141,6 +146,12 @@ def test_an_undecided_claim_says_what_could_have_been_found_and_what_would_decid
 def test_a_claim_of_which_some_comparisons_could_be_decided_says_so():
     rows = [open_row(), open_row(needed=400)]
     assert wording.undecided(open_claim(400, "x"), rows)[1].endswith("It would decide 1 of the 2 open comparisons.")
+
+
+def test_an_open_claim_with_a_small_difference_says_so_first():
+    said = "There is no difference of 5.0 % or more here (two one-sided tests, 5 %). A smaller one is not excluded."
+    assert wording.undecided(open_claim(12, alike=0.05), [open_row()])[0] == wording.alike(open_claim(12, alike=0.05)) == said
+    assert wording.alike(open_claim(12)) == wording.alike(open_claim(12, verdict="reproduced", alike=0.05)) == ""
 
 
 def test_a_decided_claim_says_nothing_of_the_kind():

@@ -16,7 +16,7 @@ from tests.unit import test_pages_of_studies as whole
 # A study with a forest plot, figures and claims of every verdict, whose page is small enough to be looked at many times.
 STUDY = "li2018"
 # Width of A4 without its margins, in CSS pixels.
-PAPER = 688
+PAPER = 710
 WIDE, NARROW = 1280, 400
 OPENED = "document.querySelectorAll('main details').forEach(one => { one.open = true; })"
 FEW_ROWS = "document.querySelectorAll('tbody').forEach(one => [...one.rows].slice(4).forEach(row => row.remove()))"
@@ -186,3 +186,22 @@ def test_a_page_is_printed_as_a_summary_and_as_a_whole_on_request(chromium, site
     chromium.run("location.hash = 'everything'")
     everything = sheets(chromium.paper())
     assert 2 <= summary <= 8 and everything > 2 * summary
+
+
+def test_claims_are_printed_as_a_table(chromium, site):
+    page = site / "claims.html"
+    chromium.open(page, media="print")
+    rows = "[...document.querySelectorAll('.printed tbody tr')].filter(one => one.checkVisibility())"
+    tested = chromium.run(f"{rows}.map(one => one.cells[1].textContent)")
+    judged = json.loads((site / STUDY / "together.json").read_text())
+    asked = [one["verdict"] for one in judged if one["comparisons"] and not one["same_as"]]
+    assert sorted(tested) == sorted(asked) and "inconclusive" in asked and "reproduced" in asked
+    assert chromium.run(f"{rows}.every(one => /[0-9]/.test(one.cells[2].textContent) && one.cells[3].textContent)")
+    sections = "[...document.querySelectorAll('section.claim')].filter(one => one.checkVisibility()).length"
+    assert chromium.run(sections) == 0
+    # A study's report opens the claim on the screen, and a whole print has its comparisons.
+    chromium.open(page)
+    assert chromium.run(f"{rows}.length") == 0 and chromium.run(sections) > 0
+    summary = sheets(chromium.paper())
+    chromium.run("location.hash = 'everything'")
+    assert summary <= 3 < sheets(chromium.paper())

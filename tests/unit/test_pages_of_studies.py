@@ -1,6 +1,5 @@
 """Whole pages, made from the measurements in results/reference."""
 
-import functools
 import json
 import re
 import shutil
@@ -22,7 +21,7 @@ from plimsoll.pages import claim_filter, formats, report, verdict_page
 from plimsoll.planning import planner
 
 from tests import pages
-from tests.conftest import ONE_SESSION, REFERENCE, built, recorded, tried
+from tests.conftest import ONE_SESSION, REFERENCE, built, of_each_design, recorded, tried
 
 # The reference has the tables and the pictures, but neither records nor executed notebooks.
 NOT_KEPT = (".pdf", ".ipynb", ".observations.csv", "claims.html", "index.html", "raw/")
@@ -40,9 +39,31 @@ def verdicts_of(study: str) -> list[dict]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Return a function that makes the sources of a study's report, in a results folder made from the reference."""
-    return functools.partial(from_reference, tmp_path_factory.mktemp("results"))
+def of_references(tmp_path_factory):
+    """Return a function that gives the sources of a study's report, which it makes from the reference once for each host.
+    Nothing may change them."""
+    kept: dict[tuple[str, str], report.Sources] = {}
+
+    def of_reference(name: str, host: dict, config: dict) -> report.Sources:
+        key = (name, json.dumps(host))
+        if key not in kept:
+            kept[key] = from_reference(tmp_path_factory.mktemp("results"), name, host, config)
+        return kept[key]
+
+    return of_reference
+
+
+@pytest.fixture
+def made(of_references, tmp_path):
+    """Return a function that gives a test its own copy of the sources of a study's report."""
+
+    def copied(name: str, host: dict, config: dict) -> report.Sources:
+        sources, own = of_references(name, host, config), tmp_path / "results"
+        results = sources.host.parent
+        shutil.copytree(results, own)
+        return report.Sources(**{one.name: own / getattr(sources, one.name).relative_to(results) for one in fields(sources)})
+
+    return copied
 
 
 def from_reference(results: Path, name: str, host: dict, config: dict) -> report.Sources:
@@ -96,7 +117,7 @@ def write_records(folder: Path, plan: dict) -> None:
         record.write(record.path_of(folder / "runs", path, row["repetition"]), {**found, "limits_seen": [sight]})
 
 
-@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+@pytest.mark.parametrize("name", of_each_design(0))
 def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
     sources = made(name, small_host, config)
     target = sources.plan.parent / "report.html"
@@ -146,7 +167,7 @@ def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tm
     assert noted == emulated == ["table02", "table04"]
 
 
-@pytest.mark.parametrize("name", studies.names(studies.STUDIES))
+@pytest.mark.parametrize("name", of_each_design(-1))
 def test_a_report_is_made_of_a_study_that_has_only_what_its_schema_requires(made, small_host, config, name):
     study = built(name)
     for key in ("tables", "deviations", "paper_findings"):

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll.errors import Outage, PlimsollError, guarded
-from plimsoll.host import threads
 from plimsoll.measuring import lock, record, stop
 
 from tests import disks, few
@@ -69,21 +68,6 @@ def test_where_no_thread_can_be_started_a_stage_says_so(monkeypatch):
         stages._named(stage(AssertionError("it began")))
 
 
-def test_what_is_done_beside_something_is_done_after_it_where_no_thread_can_be_started(monkeypatch):
-    done = []
-    with threads.beside(lambda: done.append("beside")):
-        pass
-    assert done == ["beside"]
-
-    def refuses(self):
-        raise NO_THREAD
-
-    monkeypatch.setattr(threading.Thread, "start", refuses)
-    with threads.beside(lambda: done.append("after")):
-        done.append("within")
-    assert done == ["beside", "within", "after"]
-
-
 def test_a_place_for_temporary_files_that_is_gone_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "TEMPORARY", tmp_path / "gone/.plimsoll")
     with pytest.raises(Outage, match=f"{tmp_path}/gone is not there: make it, with the mode 1777"):
@@ -121,7 +105,7 @@ SHUTDOWN, WITHOUT_LOG = 0x8004587D, 2
 
 
 @pytest.fixture
-def disk(tmp_path):
+def disk(tmp_path, synced):
     """Yield a small disk with a file system: `place` is its folder, and `cut` switches it off and on."""
     place = tmp_path / "place"
     with disks.mounted(tmp_path / "disk", place, 32 * 2**20) as mount:

@@ -195,4 +195,4 @@ def test_files_of_a_guest_stay_in_the_folder_of_its_node(tmp_path):
 def test_what_a_terminal_would_obey_is_not_printed():
     assert plain("it ended with 1: \x1b[2J\x07\x9b") == "it ended with 1: \ufffd[2J\ufffd\ufffd"
     assert plain("µs, 20 %, Größe\n") == "µs, 20 %, Größe\n"
-    assert shown("\x1b[2J") == "'\\x1b[2J'" and shown("x" * 100).endswith("…") and shown(10**5000) == "a huge number"
+    assert shown("\x1b[2J") == "'\\x1b[2J'" and shown("x" * 100).endswith("…")

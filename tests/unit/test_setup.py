@@ -162,18 +162,18 @@ def made(folder) -> int:
     return (folder / "said").read_text().splitlines().count("venv -q")
 
 
-def test_two_set_ups_at_once_make_one_environment(runtime, tmp_path):
-    started = [runtime() for _ in range(2)]
+def test_two_set_ups_at_once_make_one_environment(environment, tmp_path):
+    started = [environment() for _ in range(2)]
     assert [process.wait(60) for process in started] == [0, 0]
     assert made(tmp_path) == 1 and (tmp_path / ".venv/bin/snakemake").exists()
 
 
-def test_an_environment_that_is_half_installed_is_made_again(runtime, tmp_path):
+def test_an_environment_that_is_half_installed_is_made_again(environment, tmp_path):
     (tmp_path / "killed").touch()
-    assert runtime().wait(60) == -signal.SIGKILL and not (tmp_path / ".venv/bin/snakemake").exists()
-    assert runtime().wait(60) == 0 and made(tmp_path) == 2
+    assert environment().wait(60) == -signal.SIGKILL and not (tmp_path / ".venv/bin/snakemake").exists()
+    assert environment().wait(60) == 0 and made(tmp_path) == 2
     # A complete environment is kept.
-    assert runtime().wait(60) == 0 and made(tmp_path) == 2
+    assert environment().wait(60) == 0 and made(tmp_path) == 2
 
 
 # A replacement for Debian's package manager: it has no package, and waits first while the file `waits` exists.

@@ -68,6 +68,7 @@ def test_a_quota_above_a_container_s_group_is_seen():
         assert str(group) in after.throttled and str(group) not in noise.snapshot(machine, None, [], ()).throttled
 
 
+@pytest.mark.alone
 def test_this_process_s_own_quota_is_seen():
     machine = noise.Machine()
     own = cgroup.of_process(os.getpid(), machine.mounted, "cpu")

@@ -1,11 +1,13 @@
 """Truth table of the judge: every case, at its borders too."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from plimsoll.analysis.blocks import Mean, Signs
-from plimsoll.claims import judging, quantities, verdicts
+from plimsoll.claims import findings, judging, quantities, verdicts
+from plimsoll.claims.judging import Levels
 from plimsoll.claims.verdicts import (
     AVERAGE,
     CONDITIONAL,
@@ -361,6 +363,67 @@ def test_the_bound_holds_for_all_comparisons_in_95_of_100_experiments():
         rows = [{"expected": "not_lower", "shown": Mean.of(column), "low": 0.0} for column in draw.T]
         missed += judging.bound_of(quantities.find("relative loss"), rows, ALPHA)["lower"] > truths.min()
     assert missed / 2000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 2000)
+
+
+def row(mean: float, error: float = 0.01, cell: str = "a", expected: str = "higher", n: int = 10, **given) -> dict:
+    """Return a comparison of two cells that is not judged yet; without a block if `n` is 0."""
+    shown = {"shown": at(mean, error), "low": mean - 2 * error, "high": mean + 2 * error} if n else {}
+    cells = {"cell_a": cell, "cell_b": f"{cell}-b", "reference_a": None, "reference_b": None}
+    about = {"metric": "m", "benchmark": "b", "expected": expected, "margin": 0.05, "n": n, "effect": mean, "deviation": 0.1}
+    return {**about, **cells, **shown, **given}
+
+
+def judged(rows: list[dict], holds: str = "each") -> dict:
+    return judging.judge({"id": "x", "holds": holds}, quantities.find(None), rows, Levels(ALPHA, ALPHA))
+
+
+def test_metrics_of_one_run_have_one_vote_in_most():
+    """Four metrics of one run hold, and those of two other runs do not."""
+    of_one = [row(0.5, cell="a", metric=metric) for metric in "wxyz"]
+    others = [row(0.0, cell=cell) for cell in "bc"]
+    assert judged([*of_one, *others], "most")["verdict"] == INCONCLUSIVE
+    # As comparisons of runs of their own, four of six would be most.
+    own = [row(0.5, cell=cell) for cell in "defg"]
+    assert judged([*own, *[row(0.0, cell=cell) for cell in "bc"]], "most")["verdict"] == REPRODUCED
+    # A run whose metrics disagree has no vote for the claim.
+    mixed = [[row(0.5, cell=cell, metric="w"), row(0.0, cell=cell, metric="x")] for cell in "abc"]
+    assert judged([*itertools.chain(*mixed), row(0.5, cell="d")], "most")["verdict"] == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("rows", "alike"),
+    [
+        ([row(0.0, 0.01)], 0.05),
+        ([row(0.0, 0.01), row(0.01, 0.01, "b")], 0.05),
+        # One of them may be as large as the margin.
+        ([row(0.0, 0.01), row(0.0, 0.03, "b")], None),
+        ([row(0.04, 0.02)], None),
+        # A likeness within the margin is a verdict of its own.
+        ([row(0.06, 0.04, expected="no_difference")], None),
+        ([row(0.0, 0.01), row(0.0, n=0)], None),
+    ],
+)
+def test_an_open_difference_is_shown_to_be_small_by_two_one_sided_tests(rows, alike):
+    found = judged(rows)
+    assert (found["verdict"], found["alike"]) == (INCONCLUSIVE, alike)
+    said = findings.verdict_of({**found, "comparisons": len(rows), "n_most": 10, "in_part": False})
+    assert said == ("inconclusive, no difference of 5 % or more" if alike else "inconclusive")
+
+
+def test_a_difference_at_the_margin_is_wrongly_small_no_more_often_than_alpha_allows():
+    random = np.random.default_rng(5)
+    edge = np.log(1.05)
+    shown = [row(0.0, shown=Mean.of(random.normal(edge, 0.03, 6))) for _ in range(3000)]
+    wrong = [judging.alike_within(quantities.find(None), [one], ALPHA) is not None for one in shown]
+    assert 0.035 < np.mean(wrong) < 0.062
+
+
+def test_what_has_no_block_has_no_verdict():
+    rows = [row(0.0, n=0), row(0.5, cell="b")]
+    found = judged(rows)
+    assert [one["verdict"] for one in rows] == ["not measured", REPRODUCED] and found["verdict"] == INCONCLUSIVE
+    nothing = {"verdict": INCONCLUSIVE, "comparisons": 2, "n_most": 0, "in_part": False}
+    assert findings.verdict_of(nothing) == "not measured"
 
 
 def test_words_of_rules_are_the_schema_s():

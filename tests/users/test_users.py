@@ -20,7 +20,7 @@ from plimsoll.measuring import lock
 from plimsoll.runtimes.base import LABEL, output
 
 from tests import privileges
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, usual
 from tests.faults.processes import below
 from tests.users.conftest import SET_USER_ID
 
@@ -191,6 +191,7 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
     assert "needs root" in reasons["singularity-instance"] and "needs root" in reasons["singularity-cgroup"]
 
 
+@pytest.mark.long
 def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_user_namespace(with_privileges, file):
     user, places = with_privileges, ("/usr/bin", "/usr/lib/x86_64-linux-gnu", "/etc", "/var/lib")
     there = [set(os.listdir(place)) for place in places]
@@ -214,23 +215,28 @@ def test_a_user_of_apptainer_with_its_set_user_id_starter_measures_without_a_use
     assert not any("apptainer" in set(now) - before for now, before in zip(map(os.listdir, places), there, strict=True))
 
 
-def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
+@pytest.mark.parametrize("image", usual(["built", "from a file"], ["from a file"]))
+def test_a_user_of_podman_measures_in_an_image(with_podman, file, image):
+    """Building takes two minutes."""
     user = with_podman
     if missing := podman_lacks(user):
         pytest.skip(missing)
     cut_down(user)
+    for folder in (user.project.folder / "results", user.home / ".cache/plimsoll/images"):
+        shutil.rmtree(folder, ignore_errors=True)
     for words in (("drop", "docker", "docker-ptrace", "singularity"), ("add", "podman-rootless")):
         assert user.run("./plimsoll", *words).returncode == 0
     # Another process of the user, which has nothing to do with the containers.
     shutil.copy("/bin/sleep", user.home / "pasta.avx2")
     other = user.start("./pasta.avx2", "600", folder=user.home)
-    # Without Apptainer the image has no form for it.
-    done = user.run("make", "reproduce", "PROFILE=ci", PLIMSOLL_PREFIX="/nonexistent")
+    # Without Apptainer an image that is built has no form for it.
+    given = [f"IMAGE={file}"] * (image == "from a file")
+    done = user.run("make", "reproduce", "PROFILE=ci", *given, PLIMSOLL_PREFIX="/nonexistent")
     other.kill()
     other.communicate()
     assert done.returncode == 0, done.stderr
     # Root has built an image by the same recipe with Docker, and all users may read its content.
-    if builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.SYSTEM_IMAGE_STORE)):
+    if image == "built" and builder.identity("hpcc", "bootstrap") in " ".join(os.listdir(paths.SYSTEM_IMAGE_STORE)):
         log = user.project.log()
         assert re.search(r"images: plimsoll/hpcc:\w+ has (the same|other) build identifiers", log), log
     found = records(user)
@@ -242,7 +248,8 @@ def test_a_user_of_podman_builds_the_image_and_measures_in_it(with_podman):
     assert found["podman-rootless E2"]["bits"] == found["bare E1"]["bits"]
     assert found["bare E1"]["noise"]["during"]["apart"]
     assert found["podman-rootless E1"]["noise"]["during"]["apart"] == (cgroup.version(cgroup.mounts()) == "2")
-    assert "sif" not in json.loads((user.project.folder / "results/images/hpcc.json").read_text())
+    if image == "built":
+        assert "sif" not in json.loads((user.project.folder / "results/images/hpcc.json").read_text())
     tried = json.loads((user.project.folder / "results/images/hpcc.runtimes.json").read_text())
     seen = tried["podman-rootless"]["features"]
     assert {"net", "pid", "uts", "ipc", "mnt"} <= set(seen["separate_namespaces"]) and "user" in seen["namespaces"]
@@ -257,7 +264,7 @@ def test_a_container_of_a_user_of_podman_may_do_what_the_table_says_and_no_more(
     user = with_podman
     if missing := podman_lacks(user):
         pytest.skip(missing)
-    assert "podman-rootless E2" in records(user)  # it has built its image
+    assert "podman-rootless E2" in records(user)  # it has the image
     done = user.python("-c", LOOK, privileges.LOOKING)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
@@ -291,7 +298,7 @@ def test_what_a_killed_user_of_podman_left_stops_nobody_and_goes_with_the_next_r
     user = with_podman
     if missing := podman_lacks(user):
         pytest.skip(missing)
-    # The user has built the image.
+    # The user has the image.
     assert "podman-rootless E2" in records(user)
     (run,) = beff([("podman-rootless", "E2")], repetition=2)
     words = {"config": ("profile=ci", "repetitions=2"), "PLIMSOLL_PREFIX": "/nonexistent"}

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from tests.conftest import usual
 from tests.dry.test_elsewhere import OF_MODULE, SETTINGS, module, snakemake
 
 RUNS = [f"results/liu2020/runs/uma/exact/E1/{runtime}/any/default/standard/plain/fft/1.json" for runtime in ("bare", "docker")]
 
 
-@pytest.mark.parametrize("how", ["by --directory", "as a module"])
+@pytest.mark.parametrize("how", usual(["by --directory", "as a module"], ["as a module"]))
 def test_what_is_measured_elsewhere_lies_there_and_nothing_in_the_project(project, tmp_path, how):
     before = set(project.files("results/**/*"))
     if how == "as a module":

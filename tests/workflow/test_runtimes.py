@@ -116,7 +116,7 @@ def test_a_record_and_a_figure_whose_runs_all_fail_are_no_success(study):
     assert done.returncode != 0 and said in done.stderr.splitlines()[-1], done.stderr
     assert [one["status"] for one in records(study)] == ["failed"]
     # The runs on bare metal count, so there is a picture.
-    for _ in range(3):
+    for _ in range(2):
         done = study.snakemake(FIGURE, config=asked, **client)
         last = done.stderr.splitlines()[-1]
         assert done.returncode != 0 and "runs asked for count; the others do not: failed: " in last, done.stderr

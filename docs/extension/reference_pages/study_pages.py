@@ -1,6 +1,7 @@
 """One page per study, from its YAML, its claims and the measurements in results/reference."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -25,7 +26,9 @@ def _study(project: Path, study: dict) -> str:
         f"{study['id']}: {study['title']}",
         _citation(study["citation"]),
         f"**{study['question']}**",
+        _answers(study, folder),
         _figures(study, project),
+        _cells(study, folder),
         _metrics(study),
         _claims(project, study, folder),
         "## What differs from the paper\n\n" + "\n".join(f"- {text}" for text in study.get("deviations", [])),
@@ -35,6 +38,50 @@ def _study(project: Path, study: dict) -> str:
 def _citation(citation: dict) -> str:
     doi = f" [doi:{citation['doi']}](https://doi.org/{citation['doi']})" if "doi" in citation else ""
     return f"{citation['authors']}: {citation['venue']}, {citation['year']}.{doi}"
+
+
+def _answers(study: dict, folder: Path) -> str:
+    """Return what the reference measurements answer, in the sentences of the study's own page of results."""
+    from plimsoll import designs
+    from plimsoll.claims import answer
+    from plimsoll.config import studies
+    from plimsoll.pages import answer as pages_of_answers
+
+    if not (folder / "answer.csv").is_file():
+        return ""
+    loaded = studies.load(study["id"], designs.known())
+    shown = pages_of_answers.shown(answer.read(folder / "answer.csv"), loaded)
+    return "\n\n".join(["## The answer on the reference machine", *(text for one in shown for text in _answer(one))])
+
+
+def _answer(one: dict) -> Iterator[str]:
+    """Yield the paragraphs of an answer: its name if there are several, what to do, and what that rests on."""
+    if one["name"]:
+        yield f"### {one['name'][0].upper()}{one['name'][1:]}"
+    if one["recommendation"]:
+        yield f"**Recommendation**: {one['recommendation']}"
+    if one["said"]:
+        yield one["said"]
+
+
+def _cells(study: dict, folder: Path) -> str:
+    """Return the levels of each factor, and in how many cells and runs of the reference measurements they are."""
+    from plimsoll import designs
+
+    if not (folder / "runs.csv").is_file():
+        return ""
+    with (folder / "runs.csv").open(newline="") as file:
+        runs = list(csv.DictReader(file))
+    factors = designs.known()[study["design"]].factors.FACTORS
+    levels = [(code(factor), ", ".join(code(level) for level in _levels(runs, factor))) for factor in factors]
+    cells = {tuple(run[factor] for factor in factors) for run in runs}
+    intro = f"{len(cells)} cells were measured, in {len(runs)} runs. A cell is a combination of these levels."
+    return f"## Cells\n\n{intro}\n\n" + table(["factor", "levels that were measured"], levels)
+
+
+def _levels(runs: list[dict], factor: str) -> list[str]:
+    """Return the levels of a factor in the order of their first runs."""
+    return [level for level in dict.fromkeys(run[factor] for run in runs) if level]
 
 
 def _metrics(study: dict) -> str:

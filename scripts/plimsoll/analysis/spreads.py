@@ -5,6 +5,10 @@ of a metric are alike, they say more about its spread than its own blocks do. Tr
 distributed as s0^2 d0 / chi2(d0) (Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3:3). d0 is large where they are alike, and
 small where they are not. The spread of a comparison then has d0 + d degrees of freedom, and Student's t keeps its level
 (moderated t). No difference influences this.
+
+A level that holds on average over all comparisons may not hold for one that is always noisier than the others. Two
+rules bound its error. Nothing is lent if spreads may differ much (ALIKE). Whatever is known of the others, a comparison
+gets few degrees of freedom from them (CAP), so its own spread keeps its weight.
 """
 
 import math
@@ -20,6 +24,9 @@ ENOUGH = 20
 # Fewest degrees of freedom of a prior that is lent. If spreads vary more than that from one comparison to the next, a
 # comparison that is always noisier than the others would be taken for one of them.
 ALIKE = 8.0
+# Most degrees of freedom of a prior that is lent. Student's t gains most by the first few, and more of them would only
+# let a comparison's own spread count for less.
+CAP = 8.0
 # Standard errors from the estimated variation of the variances to the upper end of its one-sided interval of 80 %.
 CAUTION = 0.84
 # More degrees of freedom than these change nothing.
@@ -47,7 +54,8 @@ def fitted(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
     """Return s0 and d0 of variances with their degrees of freedom (Smyth 2004, section 6.2); UNKNOWN for fewer than ENOUGH.
 
     log s^2 - psi(d/2) + log(d/2) has the variance psi'(d/2) + psi'(d0/2). It is taken from its upper end (CAUTION),
-    because few variances may be alike by chance.
+    because few variances may be alike by chance. Its standard error follows from the kurtosis of log chi2, which is
+    far from that of normal values where d is small.
     """
     s2, half = np.asarray(variances, float), np.asarray(degrees, float) / 2
     used = (s2 > 0) & (half > 0)
@@ -55,7 +63,8 @@ def fitted(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
     if len(s2) < ENOUGH:
         return UNKNOWN
     logs = np.log(s2) - special.psi(half) + np.log(half)
-    upper = logs.var(ddof=1) * (1 + CAUTION * math.sqrt(2 / (len(logs) - 1)))
+    excess = float((special.polygamma(3, half) / special.polygamma(1, half) ** 2).mean())
+    upper = logs.var(ddof=1) * (1 + CAUTION * math.sqrt((2 + excess) / (len(logs) - 1)))
     beyond = float(upper - special.polygamma(1, half).mean())
     # The prior cannot have more degrees of freedom than all variances together.
     most = min(MOST, float(2 * half.sum()))
@@ -78,8 +87,8 @@ def _inverse_trigamma(value: float) -> float:
 class Lent(NamedTuple):
     """What similar comparisons lend to one comparison.
 
-    `prior` is a spread to combine with its own, and UNKNOWN if their spreads are not ALIKE. `pooled` is the mean of all
-    of their variances, whatever its own is.
+    `prior` is a spread to combine with its own. It has at most CAP degrees of freedom, and is UNKNOWN if their spreads
+    are not ALIKE. `pooled` is the mean of all of their variances, whatever its own is.
     """
 
     prior: Spread
@@ -91,13 +100,23 @@ NOTHING = Lent(UNKNOWN, UNKNOWN)
 
 def lent(comparisons: Sequence[Spread]) -> Lent:
     """Return what comparisons lend to one like them, from their own spreads; NOTHING for fewer than ENOUGH."""
-    variances = [one.deviation**2 for one in comparisons]
-    degrees = [one.degrees for one in comparisons]
-    prior = fitted(variances, degrees)
+    prior = fitted([one.deviation**2 for one in comparisons], [one.degrees for one in comparisons])
     if not prior.degrees:
         return NOTHING
-    alike = prior if prior.degrees >= ALIKE else UNKNOWN
-    return Lent(alike, Spread(math.sqrt(float(np.average(variances, weights=degrees))), min(MOST, sum(degrees))))
+    alike = Spread(prior.deviation, min(CAP, prior.degrees)) if prior.degrees >= ALIKE else UNKNOWN
+    return Lent(alike, pooled(comparisons))
+
+
+def pooled(comparisons: Sequence[Spread]) -> Spread:
+    """Return the mean of all variances with the degrees of freedom of Satterthwaite (1946), at most MOST.
+
+    These are fewer the more the variances differ: (sum d v)^2 / sum d v^2. An estimated v^2 is too large by a factor of
+    (d + 2) / d, which is taken out. Variances that are alike then have all of their degrees together.
+    """
+    variances, degrees = np.array([(one.deviation**2, one.degrees) for one in comparisons]).T
+    whole = float(degrees @ variances)
+    squares = float((degrees**2 / (degrees + 2)) @ variances**2)
+    return Spread(math.sqrt(whole / degrees.sum()), min(MOST, whole**2 / squares))
 
 
 def of_kinds(comparisons: Iterable[tuple[Hashable, Spread]]) -> dict[Hashable, Lent]:

@@ -6,12 +6,12 @@ from plimsoll.claims import verdicts
 
 # How the verdicts of several hosts on one claim compare, with an explanation for readers. The most important comes first.
 DIFFERS, ALIKE, SOME, OPEN, ONE, NOWHERE = (
-    "settled differently",
-    "settled alike",
-    "settled on some",
-    "settled on none",
-    "asked on one only",
-    "asked on none",
+    "decided differently",
+    "decided alike",
+    "decided on some",
+    "decided on none",
+    "tested on one only",
+    "tested on none",
 )
 STANDINGS = {
     DIFFERS: "at least two hosts decide it, and differ: reproduced on one, say, and contradicted on another",

@@ -18,6 +18,7 @@ from plimsoll.claims.evaluate import Asked
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config import answers
+from plimsoll.planning import availability
 from plimsoll.planning.availability import TOO_SHORT
 
 # What a row is compared with: the answer's baseline, or the first level of the factor of `steps`. Where the row has
@@ -69,7 +70,7 @@ def compared(measured: Measured, alpha: float) -> dict[str, tuple[list[dict], di
         ]
         for name, claim in claims:
             _, contrasts = _asked(claim, measured, arranged)
-            if contrasts and not any(map(measured.reason, contrasts)):
+            if contrasts and not any(map(measured.unavailable, contrasts)):
                 made[name] = _compared(claim, measured, contrasts, alpha)
     return made
 
@@ -158,7 +159,7 @@ def _claim(answer: dict, metric: str, each: dict, a: dict, b: dict) -> dict:
 def _lacks(answer: dict, levels: dict[str, str], measured: Measured) -> str:
     """Return in words what claims about a row with these levels need and this host does not have."""
     needed = [need for factor, by_level in answer.get("needs", {}).items() for need in by_level.get(levels.get(factor), ())]
-    return "; ".join(dict.fromkeys(measured.lacking[need] for need in needed if need in measured.lacking))
+    return "; ".join(dict.fromkeys(measured.unmet_needs[need] for need in needed if need in measured.unmet_needs))
 
 
 def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]:
@@ -178,9 +179,9 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
     metric = measured.metrics[claim["metrics"][0]]
     words, contrasts = _asked(claim, measured, arranged)
     begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
-    reasons = [reason for reason in map(measured.reason, contrasts) if reason]
-    if not contrasts or reasons:
-        return {**begun, "comparisons": 0, "n": 0, "reason": "; ".join(dict.fromkeys(reasons)) or evaluate.NO_CELLS}
+    unavailable = list(filter(None, map(measured.unavailable, contrasts)))
+    if not contrasts or unavailable:
+        return {**begun, "comparisons": 0, "n": 0, "reason": availability.joined(unavailable).reason or evaluate.NO_CELLS}
     rows, whole = _compared(claim, measured, contrasts, alpha)
     begun |= {"comparisons": len(rows), "n": min(row["n"] for row in rows)}
     if len(rows) == 1:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from plimsoll import spelling
 from plimsoll.claims import book, verdicts
 from plimsoll.claims.encodings import WHOLE
 
@@ -65,5 +66,5 @@ def _of_sentence(each: Sequence[str]) -> str:
 def _told(number: str, answer: dict) -> str:
     what = "This" if number == WHOLE else f"Part {number}"
     if not answer["comparisons"]:
-        return f"{what} needs the cells of {answer['study']}: make reproduce STUDIES={answer['study']} measures them."
+        return f"{what} needs the cells of {answer['study']}: {spelling.command('reproduce', answer['study'])} measures them."
     return f"{what} is answered by the cells of {answer['study']} ({answer['id']}): {answer['verdict']}."

@@ -121,7 +121,7 @@ def _of_average(rows: list[dict], signs: list[int]) -> dict:
     """Return what an average is of."""
     return {
         **{"expected": rows[0]["expected"], "n": 0, "cells": len(rows), "margin": rows[0]["margin"]},
-        **{"benchmarks": len({row["benchmark"] for row in rows}), "runs": len(set(map(_runs, rows)))},
+        **{"benchmarks": len({row["benchmark"] for row in rows}), "runs": len(set(map(runs_of, rows)))},
         "mixed": -1 in signs,
     }
 
@@ -139,12 +139,12 @@ def votes(rows: list[dict]) -> np.ndarray:
 
     Each benchmark has one vote, which its pairs of runs share evenly. The metrics of one pair of runs share the pair's vote.
     """
-    metrics = Counter(map(_runs, rows))
+    metrics = Counter(map(runs_of, rows))
     runs = Counter(benchmark for benchmark, *_ in metrics)
-    return np.array([1 / len(runs) / runs[row["benchmark"]] / metrics[_runs(row)] for row in rows])
+    return np.array([1 / len(runs) / runs[row["benchmark"]] / metrics[runs_of(row)] for row in rows])
 
 
-def _runs(row: dict) -> tuple:
+def runs_of(row: dict) -> tuple:
     """Return the benchmark of a comparison, and the cells whose runs it compares."""
     return (row["benchmark"], *(row[column] for column in CELL_COLUMNS))
 

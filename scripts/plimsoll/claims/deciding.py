@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import verdicts
 from plimsoll.claims.measured import Measured
@@ -13,7 +14,9 @@ from plimsoll.planning.availability import TOO_SHORT
 
 NO_ESTIMATE = "for this test the number of repetitions that would decide it cannot be estimated"
 TOO_FEW = f"fewer than {blocks.SMALLEST} blocks have both sides, which does not say how many would decide it"
-NOT_WIDENED = "make precise repeats comparisons of means within blocks, and this is another kind of comparison"
+NOT_WIDENED = (
+    f"{spelling.command('precise')} repeats comparisons of means within blocks, and this is another kind of comparison"
+)
 # Smallest width to ask for: a narrower interval takes an impractical number of repetitions.
 NARROWEST = 0.01
 # Columns of a comparison that name cells: its sides, and what their losses are relative to.
@@ -25,21 +28,21 @@ PAPER = "the paper"
 def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
     """Return what would decide a claim; None if it is decided, or if nothing was compared. `rows` are its comparisons.
 
-    `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. If it is
-    empty, there are also `repetitions` (of each cell), `cells` (their number), additional `runs` of these and their
-    `seconds`. `all_seconds` is the time if every cell of the study were repeated as often. `width` and `profile` are
-    arguments of the command.
+    `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. Whether or
+    not there is a reason, there are `repetitions` (of each cell), `cells` (their number), additional `runs` of these and
+    their `seconds`, if their number can be estimated. Without a reason there are more: `all_seconds` is the time if every
+    cell of the study were repeated as often. `width` and `profile` are arguments of the command.
     """
     if result["verdict"] != verdicts.INCONCLUSIVE or not rows:
         return None
     rows = still_open(result, rows)
+    paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
     if reason := _undecidable(result, rows, measured):
-        return {"undecidable": reason}
+        return {"undecidable": reason, **_arithmetic(result, rows, paths, measured)}
     wanted = int(result["needed"])
     if wanted <= result["n_most"]:
         # The estimate is as uncertain as the spread, so the next round of `plimsoll precise` can still decide the claim.
         wanted = min(precision.MAXIMUM, precision.GROWTH * int(result["n_most"]))
-    paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
     runs, seconds = _cost(paths, wanted, measured)
     whole = [path for path, cell in measured.plan["cells"].items() if cell["reason"] is None]
     return {
@@ -58,7 +61,22 @@ def still_open(result: dict, rows: list[dict]) -> list[dict]:
     if result["holds"] == verdicts.AVERAGE and result["whole"]:
         return rows
     decided = {number for number, part in enumerate(result["parts"], 1) if part["verdict"] != verdicts.INCONCLUSIVE}
-    return [row for row in rows if row["verdict"] == verdicts.INCONCLUSIVE and row["part"] not in decided]
+    return [
+        row for row in rows if row["verdict"] in (verdicts.INCONCLUSIVE, verdicts.UNMEASURED) and row["part"] not in decided
+    ]
+
+
+def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: Measured) -> dict:
+    """Return what would decide a claim that `plimsoll precise` cannot decide; empty if that cannot be estimated.
+
+    An estimate that was reached already was too low, so twice as many repetitions are counted.
+    """
+    needed = result.get("needed")
+    if needed is None or not needed <= blocks.MOST or min(row["n"] for row in rows) < blocks.SMALLEST:
+        return {}
+    wanted = int(needed) if needed > result["n_most"] else precision.GROWTH * int(result["n_most"])
+    runs, seconds = _cost(paths, wanted, measured)
+    return {"repetitions": wanted, "cells": len(paths), "runs": runs, "seconds": seconds}
 
 
 def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
@@ -70,11 +88,12 @@ def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
         return NO_ESTIMATE
     if not any(row["test"] in precision.WITHIN_BLOCKS for row in rows):
         return NOT_WIDENED
+    upto = f"and {spelling.command('precise')} goes up to {precision.MAXIMUM}"
     if needed > precision.MAXIMUM:
         number = f"more than {blocks.MOST:,}" if needed > blocks.MOST else f"about {int(needed):,}"
-        return f"it would take {number} repetitions, and make precise goes up to {precision.MAXIMUM}"
+        return f"it would take {number} repetitions, {upto}"
     if result["n_most"] >= precision.MAXIMUM:
-        return f"{int(result['n_most'])} repetitions did not decide it, and make precise goes up to {precision.MAXIMUM}"
+        return f"{int(result['n_most'])} repetitions did not decide it, {upto}"
     return ""
 
 

@@ -10,7 +10,9 @@ from plimsoll.claims import book, compare, deciding, findings, judging, quantiti
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Contrast, Side
+from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
+from plimsoll.planning import availability
 
 # What a comparison is expected to show after its sides are exchanged.
 MIRRORED = {"higher": "lower", "lower": "higher", "not_lower": "not_higher", "not_higher": "not_lower"}
@@ -116,8 +118,8 @@ def _levels(parts: list[dict], alpha: float) -> list[Levels]:
 
 
 def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
-    if reason := _untestable(claim, measured):
-        return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
+    if unavailable := _unavailable(claim, measured):
+        return findings.of(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
     compared = {words: _asked(claim, ask) for words, ask in asked.items()}
     # An arrangement in which no cell of a claim is planned says nothing about the claim.
     compared = {words: one for words, one in compared.items() if one[0]} or compared
@@ -176,31 +178,31 @@ def _asked(claim: dict, asked: Callable[[dict], list]) -> tuple[list, dict]:
     return list(part_of), part_of
 
 
-def _untestable(claim: dict, measured: Measured) -> str | None:
+def _unavailable(claim: dict, measured: Measured) -> Unavailable | None:
+    """Return why a claim cannot be tested, whatever is measured of it; None if it can."""
     if "untestable" in claim:
-        return claim["untestable"]
+        return Unavailable(claim["untestable"])
     quantity = quantities.find(claim.get("quantity"))
     if "expected" not in claim and quantity.says_sides and not quantity.one_side and "along" not in claim:
-        return "it does not say which side is higher"
-    missing = [measured.lacking[need] for need in claim["needs"] if need in measured.lacking]
-    if missing:
-        return "; ".join(f"it needs {what}" for what in dict.fromkeys(missing))
+        return Unavailable("it does not say which side is higher")
+    unmet = (measured.unmet_needs[need] for need in claim["needs"] if need in measured.unmet_needs)
+    if needs := [Unavailable(f"it needs {what}") for what in unmet]:
+        return availability.joined(needs)
     periodic = claim.get("along", {}).get("direction") == "periodic"
-    return "Plimsoll has no test for a trend that is periodic" if periodic else None
+    return Unavailable("Plimsoll has no test for a trend that is periodic") if periodic else None
 
 
 def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
     """Return the result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
-    reasons = [measured.reason(one) for one in asked]
-    possible = [one for one, reason in zip(asked, reasons, strict=True) if reason is None]
+    unavailable = [measured.unavailable(one) for one in asked]
+    possible = [one for one, reason in zip(asked, unavailable, strict=True) if reason is None]
     if trend and possible and max(len(sides) for sides in possible) < 3:
         most = max(len(sides) for sides in possible)
         reason = f"a trend needs three levels of {claim['along']['factor']}, and {most} can be measured here"
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     if not possible:
-        named = sorted({reason for reason in reasons if reason})
-        reason = "; ".join(named) or NO_CELLS
+        reason = availability.joined(sorted(filter(None, unavailable), key=str)).reason or NO_CELLS
         return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
     quantity = quantities.find(claim.get("quantity"))
     if trend:

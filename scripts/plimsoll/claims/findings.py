@@ -18,9 +18,9 @@ LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
 ASKED = ("a", "b", "scope", "along", "order", "expected", "quantity", "cv", "except", "except_b", "opposite", "relative_to")
 OF_PART = (
     *("verdict", "reason", "holds", "margin", "quantity", "paper_magnitude", "size", "whole", "stands_out", "comparisons"),
-    *("p_supports", "p_opposes", "asked", "arrangements", "bound"),
+    *("p_supports", "p_opposes", "asked", "arrangements", "bound", "alike"),
 )
-OF_ARRANGEMENT = ("reason", "p_supports", "p_opposes", "whole", "bound", "effect_least", "effect_most")
+OF_ARRANGEMENT = ("reason", "p_supports", "p_opposes", "whole", "bound", "alike", "effect_least", "effect_most")
 # Keys of a result that hold lists or mappings. EMPTY has those that are there even if they are empty.
 NESTED = (
     *("shown_in", "paper_p", "paper_magnitude", "substitutes", "arrangements", "asked", "whole", "answered_by"),
@@ -62,6 +62,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
         "whole": None,
         "stands_out": [],
         "bound": None,
+        "alike": None,
         "parts": [],
         "in_part": False,
         "decide": None,
@@ -165,6 +166,7 @@ def of_arrangements(
         whole["needed"] = _needed(tested)
         whole["size"] = _agreed({result["size"] for result in of_verdict})
         whole["bound"] = _widest([result["bound"] for result in tested])
+        whole["alike"] = _alike(tested) if verdict == verdicts.INCONCLUSIVE else None
     if verdict == verdicts.CONDITIONAL:
         whole.update(whole=None, stands_out=[], p_supports=None, p_opposes=None, needed=None)
     return whole, rows
@@ -180,6 +182,12 @@ def _widest(bounds: list[dict | None]) -> dict | None:
         "lower": min(lower, default=None),
         "upper": max(upper, default=None),
     }
+
+
+def _alike(tested: list[dict]) -> float | None:
+    """Return the margin within which all of several results are shown to be alike; None if one of them is not."""
+    margins = [result["alike"] for result in tested]
+    return None if None in margins else max(margins)
 
 
 def _needed(tested: Iterable[dict]) -> float | None:
@@ -267,8 +275,15 @@ def of_table(path: Path) -> list[dict]:
 def verdict_of(result: dict) -> str:
     """Return the verdict on a claim in words, with `in part` if it holds in part.
 
-    For a decided claim it also says how many single sessions have the same verdict.
+    For a decided claim it also says how many single sessions have the same verdict. Claims none of whose comparisons
+    has a block are not measured. An inconclusive claim may have the margin within which there is shown to be no
+    difference.
     """
+    if result["verdict"] == verdicts.INCONCLUSIVE:
+        if result["comparisons"] and not result["n_most"]:
+            return verdicts.UNMEASURED
+        margin = result.get("alike")
+        return f"{result['verdict']}, no difference of {100 * margin:.0f} % or more" if margin else result["verdict"]
     each = result.get("sessions") if result["verdict"] in verdicts.SETTLED else None
     alike = (each or []).count(result["verdict"])
     told = [result["verdict"], "in part" if result["in_part"] else ""]

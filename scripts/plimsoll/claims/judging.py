@@ -31,7 +31,8 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
 
     The result has the `verdict` with `p_supports` and `p_opposes`, and the average (`whole`) if there is one. It also
     has the comparisons that stand out from the average (`stands_out`), the `size`, and the `bound` that holds for each
-    of several comparisons. `evidence` has both p-values even if there is nothing to test.
+    of several comparisons. `alike` is the margin within which an inconclusive difference is shown to lie. `evidence` has
+    both p-values even if there is nothing to test.
 
     `holds` is the rule that was applied: claims without an average (a trend, counts) are about each comparison.
     """
@@ -44,11 +45,13 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
     if holds == verdicts.AVERAGE and (own or "along" in claim or quantity.printed):
         holds = verdicts.EACH
     wholes = _averages(rows, quantity, levels)
-    of_claim = _of_averages(claim, quantity, wholes, rows) if holds == verdicts.AVERAGE else verdicts.together(evidence, holds)
+    of_claim = _of_averages(claim, quantity, wholes, rows) if holds == verdicts.AVERAGE else _of_rows(rows, evidence, holds)
     verdict = verdicts.judge(of_claim, *levels)
     told = _told(claim, quantity, wholes[0], levels) if len(wholes) == 1 and wholes[0] else None
     stands_out = _standing_out(rows, verdict, levels) if holds == verdicts.AVERAGE else []
     bound = bound_of(quantity, rows, levels.supports) if holds == verdicts.EACH and len(rows) > 1 else None
+    judged = wholes if holds == verdicts.AVERAGE else rows
+    alike = alike_within(quantity, judged, levels.supports) if verdict == verdicts.INCONCLUSIVE else None
     for row in rows:
         for key in INNER:
             row.pop(key, None)
@@ -60,6 +63,7 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
         "whole": told,
         "stands_out": stands_out,
         "bound": bound,
+        "alike": alike,
         "size": told["size"] if told else rows[0].get("size", "") if len(rows) == 1 else "",
         **({"needed": told["needed"] if told else None} if holds == verdicts.AVERAGE else {}),
     }
@@ -86,10 +90,35 @@ def _evidence(claim: dict, quantity: Quantity, row: dict, among: int = 1) -> Str
     return Strength((strictly if one_does else alone).supports, strictly.opposes)
 
 
-def _bounds(quantity: Quantity, row: dict) -> Bounds:
-    """Return the bounds of a comparison. For an average of metrics whose signs were reversed, both directions have the
-    same bound."""
-    bounds = quantity.bounds(row["margin"])
+def _of_rows(rows: list[dict], evidence: list[Strength], holds: str) -> Strength:
+    """Return the evidence of comparisons that are judged one by one.
+
+    If most of them must hold, the metrics of one pair of runs have one vote. It is for the claim if each of them is.
+    """
+    if holds != verdicts.MOST:
+        return verdicts.together(evidence, holds)
+    votes: dict[tuple, list[Strength]] = {}
+    for row, strength in zip(rows, evidence, strict=True):
+        votes.setdefault(compare.runs_of(row), []).append(strength)
+    return verdicts.together([verdicts.together(own, verdicts.EACH) for own in votes.values()], holds)
+
+
+def alike_within(quantity: Quantity, judged: list[dict | None], alpha: float) -> float | None:
+    """Return the usual margin if all differences are shown to lie within it; None otherwise, or if likeness is claimed.
+
+    Each difference is shown to be by two one-sided tests at `alpha`, so all are (intersection-union test).
+    """
+    margin = quantity.usual_margin
+    if quantity.printed or any(one is None or "shown" not in one or one["expected"] in verdicts.LIKENESS for one in judged):
+        return None
+    shown = (verdicts.strength("no_difference", one["shown"], _bounds(quantity, one, margin), False) for one in judged)
+    return margin if max(one.supports for one in shown) < alpha else None
+
+
+def _bounds(quantity: Quantity, row: dict, margin: float | None = None) -> Bounds:
+    """Return the bounds of a comparison, by its own margin if none is given. For an average of metrics whose signs were
+    reversed, both directions have the same bound."""
+    bounds = quantity.bounds(row["margin"] if margin is None else margin)
     return Bounds(-bounds.upper, bounds.upper) if row.get("mixed") else bounds
 
 
@@ -104,11 +133,12 @@ def _judge_row(claim: dict, quantity: Quantity, row: dict, evidence: Strength, l
 
 def _settle_rows(rows: list[dict], levels: Levels) -> None:
     """Give each comparison its verdict. The p against a claim is adjusted for their number (Holm), because any one
-    contradicts it."""
+    contradicts it. One without a block is unmeasured."""
     paper_tests.adjust(rows, "p_opposes", "p_opposes_holm")
     for row in rows:
         if "verdict" not in row:
-            row["verdict"] = verdicts.judge(Strength(row["p_supports"], row["p_opposes_holm"]), *levels)
+            verdict = verdicts.judge(Strength(row["p_supports"], row["p_opposes_holm"]), *levels)
+            row["verdict"] = verdict if row["n"] else verdicts.UNMEASURED
 
 
 def _averages(rows: list[dict], quantity: Quantity, levels: Levels) -> list[dict | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Set
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from plimsoll.analysis.spreads import NOTHING, Lent, Spread
 from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import quantities
 from plimsoll.claims.sides import Contrast, Side
+from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
@@ -35,7 +37,7 @@ class Measured:
     def __init__(self, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, brief: bool = False):
         self.brief = brief
         self.study, self.plan, self.metrics = study, plan, study["metrics"]
-        self.unseen = availability.metrics(plan, study, list(self.metrics))
+        self.unavailable_metrics = availability.metrics(plan, study, list(self.metrics))
         self._single: dict[tuple[str, str], Sample] = {}
         observations = observations.assign(block=blocks.numbers(observations)).sort_values(["block", "repetition"])
         for key, group in observations.groupby(["metric", *plan["factors"]], sort=False):
@@ -50,12 +52,12 @@ class Measured:
             valid["transport"].groupby(cell_paths.of_table(valid, plan["factors"])).agg(list).to_dict() if len(valid) else {}
         )
 
-    def reason(self, asked) -> str | None:
+    def unavailable(self, asked) -> Unavailable | None:
         """Return why a contrast, a trend or a printed value cannot be measured here; None if it can."""
         sides = asked if isinstance(asked, list) else [asked]
-        cells = (self.plan["cells"][path]["reason"] for side in sides for path in side.cells)
-        unseen = (str(self.unseen[metric]) for side in sides for metric in side.metrics if metric in self.unseen)
-        return next(filter(None, (*cells, *unseen)), None)
+        reasons = (self.plan["cells"][path]["reason"] for side in sides for path in side.cells)
+        metrics = (self.unavailable_metrics.get(metric) for side in sides for metric in side.metrics)
+        return next(chain((Unavailable(reason) for reason in reasons if reason), filter(None, metrics)), None)
 
     def short_of_time(self, cells: Iterable[str]) -> bool:
         """Return whether a cell has fewer blocks than a comparison needs because the given time was too short for more."""
@@ -73,7 +75,7 @@ class Measured:
         return self._seconds.get(cell, self.plan["cells"][cell]["expected_seconds"])
 
     @cached_property
-    def lacking(self) -> dict[str, str]:
+    def unmet_needs(self) -> dict[str, str]:
         """What claims may need and this host does not have, in words, by the name of the need."""
         return self.study.design.contrasts.unmet_needs(self.plan)
 

@@ -15,6 +15,8 @@ REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE = "reproduced", "contradict
 # Reproduced in one arrangement of what the paper leaves open, and contradicted in another.
 CONDITIONAL = "conditional"
 UNAVAILABLE = "study not available"
+# In the place of a verdict where no block has what is compared.
+UNMEASURED = "not measured"
 # Verdicts on one comparison, on a claim of a measured study, and all verdicts.
 ON_COMPARISON = (REPRODUCED, CONTRADICTED, INCONCLUSIVE)
 ON_CLAIM = (REPRODUCED, CONTRADICTED, CONDITIONAL, INCONCLUSIVE, NOT_TESTABLE)

@@ -72,7 +72,7 @@ def _of(found, study: str, time: Time | None) -> dict:
     from plimsoll.terminal import listing
 
     [whole] = [one for one in listing.wholes(found.plans, found.there, found.profile) if one.name == study]
-    reasons = planner.impossible(found.plans[study])
+    reasons = planner.unavailable_cells(found.plans[study])
     return {
         "study": study,
         "title": found.studies[study]["title"],

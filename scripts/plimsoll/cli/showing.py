@@ -70,8 +70,9 @@ def _compared(study: Study, result: dict, rows: list[dict]) -> list[str]:
             for cell, metric in zip(("cell_a", "cell_b"), metrics, strict=True)
             if not missing(row[cell])
         ]
+        number = f"n = {row['n']:.0f}; " if row["n"] else ""
         effect = "no effect could be estimated" if missing(row["effect"]) else closing.effect(result, row)
-        lines.append(f"  {row['label']}, {' against '.join(sides)}: {effect}; n = {row['n']:.0f}; {row['verdict']}")
+        lines.append(f"  {row['label']}, {' against '.join(sides)}: {effect}; {number}{row['verdict']}")
     return [*lines, f"  and {len(rows) - COMPARED} more comparisons"] if len(rows) > COMPARED else lines
 
 

@@ -16,9 +16,13 @@ from plimsoll.figures import style
 WIDTH, GAP = 0.8, 0.08
 # Counts below this are drawn as single runs. A mean of 0.2 migrations with an interval says less.
 SMALL_COUNT = 10
-# Width of a printed ratio in points. With less room per bar it is printed vertically.
-ROOM = 17.0
+# The width of a character and the height of a line of a printed ratio, in points. The room between a bar and its ratio is a
+# share of the highest value. Ratios that have no room beside each other stand above each other, up to TALLEST times the
+# highest value. Where that is not enough they are printed vertically.
+CHARACTER, LINE, ABOVE, TALLEST = 4.3, 7.5, 0.03, 1.9
 BOX = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.5}
+# More dots of single runs than this are drawn small.
+MANY = 30
 WHISKER = {"color": "black", "linewidth": 0.7}
 
 
@@ -77,10 +81,19 @@ def draw(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, layout: Layout, h
         if not small:
             _bars(axis, common, layout)
         _dots(axis, common, layout, small)
-    turned = _room(axis, layout) < ROOM
-    axis.set_ylim(0 if not small else -0.05 * highest, highest * (1.34 if turned else 1.18))
-    for row in part.to_dict("records"):
-        _text(axis, layout.place(row[layout.x], row[layout.hue]), row, highest, turned, small)
+    rows = {layout.place(row[layout.x], row[layout.hue]): row for row in part.to_dict("records")}
+    placed = {} if small else _placed(axis, rows, layout, highest)
+    turned = max(placed.values(), default=0) > TALLEST * highest
+    needed = 1.34 * highest if turned else max(placed.values(), default=0) + 0.1 * highest
+    # Panels that share an axis have room for the ratios of each.
+    beside = [one for one in axis.get_shared_y_axes().get_siblings(axis) if one is not axis and one.has_data()]
+    upto = max(1.18 * highest, needed, *(one.get_ylim()[1] for one in beside))
+    axis.set_ylim(0 if not small else -0.05 * highest, upto)
+    for x, row in rows.items():
+        if x in placed:
+            _ratio(axis, x, row, highest, None if turned else placed[x])
+        else:
+            _text(axis, x, row, highest, small)
     axis.set(xlabel="", ylabel="", xticks=range(len(layout.groups)), xlim=(-0.55, len(layout.groups) - 0.45))
     axis.tick_params(axis="x", length=0)
 
@@ -101,6 +114,9 @@ def _dots(axis: Axes, common: dict, layout: Layout, coloured: bool) -> None:
         if coloured and len(dots.get_offsets()):
             # Without bars, colour says which cell the dots are of.
             dots.set(facecolor=layout.look_at(dots.get_offsets()[0][0])[0], sizes=[1.5 * style.DOT**2])
+        if len(dots.get_offsets()) > MANY:
+            # Their bar and its whisker are to be seen behind them.
+            dots.set(sizes=[0.25 * style.DOT**2], linewidth=0.2, alpha=0.6)
         spread(dots, 0.55 * layout.slot)
 
 
@@ -113,23 +129,57 @@ def spread(dots, width: float) -> None:
         dots.set_zorder(5)
 
 
-def _room(axis: Axes, layout: Layout) -> float:
-    """Return the width that one bar has, in points."""
-    columns = axis.get_gridspec().ncols if axis.get_gridspec() else 1
-    return 72 * 0.8 * axis.figure.get_figwidth() / columns / len(layout.groups) * layout.slot
+def _placed(axis: Axes, rows: Mapping[float, dict], layout: Layout, highest: float) -> dict[float, float]:
+    """Return the height of each printed ratio by its bar's place: above all bars that it would cover."""
+    wide, tall = _points(axis, layout)
+    line = LINE / tall * 1.3 * highest
+    heights: dict[float, float] = {}
+    halves = {x: CHARACTER * len(factor(row["ratio"])) / 2 / wide for x, row in sorted(rows.items()) if _is_printed(row)}
+    for x, half in halves.items():
+        below = [_top(row) for place, row in rows.items() if row["n"] and abs(place - x) < half + layout.slot / 2]
+        height = max(below) + ABOVE * highest
+        near = sorted(heights[place] for place in heights if abs(place - x) < half + halves[place])
+        for taken in near:
+            height = taken + line if abs(taken - height) < line else height
+        heights[x] = height
+    return heights
 
 
-def _text(axis: Axes, x: float, row: dict, highest: float, turned: bool, small: bool) -> None:
+def _points(axis: Axes, layout: Layout) -> tuple[float, float]:
+    """Return about how many points a panel has for a group of bars, and for its height."""
+    grid = axis.get_gridspec()
+    columns, lines = (grid.ncols, grid.nrows) if grid else (1, 1)
+    width, height = axis.figure.get_size_inches()
+    return 72 * 0.8 * width / columns / len(layout.groups), 72 * 0.55 * height / lines
+
+
+def _is_printed(row: Mapping) -> bool:
+    return bool(row["n"]) and row["mean"] != 0 and excludes_one(row)
+
+
+def _top(row: Mapping) -> float:
+    """Return the height of a cell's bar, its whisker and its runs."""
+    return max(np.nan_to_num(row["mean_high"]), row["maximum"])
+
+
+def _ratio(axis: Axes, x: float, row: dict, highest: float, height: float | None) -> None:
+    """Print a ratio at a height, with a line to its bar if another bar or ratio is between them; without one, vertically."""
+    words = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST, "bbox": BOX, "zorder": 6}
+    top = _top(row) + ABOVE * highest
+    if height is None:
+        axis.text(x, top, factor(row["ratio"]), rotation=90, **words)
+        return
+    if height > top:
+        axis.plot([x, x], [top, height], color="#777777", linewidth=0.4, zorder=5)
+    axis.text(x, height, factor(row["ratio"]), **words)
+
+
+def _text(axis: Axes, x: float, row: dict, highest: float, small: bool) -> None:
     words = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST}
     if not row["n"]:
         axis.text(x, highest * 0.02, without_runs(row), rotation=90, **words)
-    elif small:
-        return
-    elif row["mean"] == 0:
+    elif not small and row["mean"] == 0:
         axis.text(x, highest * 0.03, "0", **words)
-    elif excludes_one(row):
-        height = max(np.nan_to_num(row["mean_high"]), row["maximum"]) + 0.045 * highest
-        axis.text(x, height, factor(row["ratio"]), rotation=90 if turned else 0, bbox=BOX, zorder=6, **words)
 
 
 def without_runs(row: Mapping) -> str:
@@ -154,16 +204,9 @@ def excludes_one(row: dict) -> bool:
 
 
 def factor(ratio: float) -> str:
-    """Return a ratio as text: 0.036x, 0.10x, 2.3x, 27x."""
-    return (
-        f"{ratio:.2g}x"
-        if ratio < 0.095
-        else f"{ratio:.2f}x"
-        if ratio < 2
-        else f"{ratio:.1f}x"
-        if ratio < 10
-        else f"{ratio:.0f}x"
-    )
+    """Return a ratio as text, as pages have it: ×0.036, ×0.10, ×2.3, ×27."""
+    digits = "#.2g" if ratio < 0.095 else ".2f" if ratio < 2 else ".1f" if ratio < 10 else ".0f"
+    return f"\N{MULTIPLICATION SIGN}{ratio:{digits}}"
 
 
 def marks(whisker: str) -> list[Line2D]:

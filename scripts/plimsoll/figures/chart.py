@@ -92,5 +92,5 @@ def _say_better(figure: Figure, data: FigureData) -> None:
 def _without_values(data: FigureData) -> str:
     """Return the end of a caption: the metrics of which no run has a value, although the host can measure them."""
     observed = set(data.observations["metric"]) if len(data.observations) else set()
-    silent = [metric["label"] for name, metric in data.metrics.items() if name not in observed and name not in data.unseen]
+    silent = [metric["label"] for name, metric in data.metrics.items() if name not in observed and name not in data.unavailable]
     return f" No run that counts has a value of: {', '.join(silent)}." if silent else ""

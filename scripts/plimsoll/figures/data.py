@@ -8,6 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 TABLES = ("observations", "tables")
+# Fields whose key in a figure's file is of an earlier version.
+KEYS = {"unavailable": "unseen"}
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class FigureData:
     measured here. Each has its factors, and the number of runs that were planned of it (`repetitions`). The field
     `repetitions` is the number for the whole figure.
 
-    `missing` says which cells are unavailable here, and why; `unseen` says why single metrics are. `reason` says why
+    `missing` says which cells are unavailable here, and why; `unavailable` says why single metrics are. `reason` says why
     nothing is shown: nothing can be measured here, or no run counts. A `reason` of None means that something is shown.
     `options` are what the study's figure and its design add.
 
@@ -36,7 +38,7 @@ class FigureData:
     profile: str
     cells: list[dict]
     missing: list[str] = field(default_factory=list)
-    unseen: dict[str, str] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
     reason: str | None = None
     options: dict = field(default_factory=dict)
     observations: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False, repr=False)
@@ -44,13 +46,15 @@ class FigureData:
 
     def to_json(self) -> str:
         """Return all of the data except the tables, as JSON."""
-        described = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in TABLES}
-        return json.dumps(described) + "\n"
+        described = [item.name for item in fields(self) if item.name not in TABLES]
+        return json.dumps({KEYS.get(name, name): getattr(self, name) for name in described}) + "\n"
 
     @classmethod
     def from_json(cls, text: str, observations: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> "FigureData":
         """Return the data that `to_json` wrote, together with its tables."""
-        return cls(**json.loads(text), observations=observations, tables=tables)
+        names = {key: name for name, key in KEYS.items()}
+        described = {names.get(key, key): value for key, value in json.loads(text).items()}
+        return cls(**described, observations=observations, tables=tables)
 
     def write(self, folder: Path) -> None:
         """Write the data into a folder: <name>.json, <name>.observations.csv, and <name>.<table>.csv for each other table."""
@@ -60,7 +64,7 @@ class FigureData:
 
     def per_metric(self, build: Callable[["FigureData", str], pd.DataFrame]) -> list[pd.DataFrame]:
         """Return one table per metric that is available here, as `build` makes it."""
-        return [build(self, metric) for metric in self.metrics if metric not in self.unseen]
+        return [build(self, metric) for metric in self.metrics if metric not in self.unavailable]
 
 
 def read(folder: Path, name: str) -> FigureData:

@@ -96,7 +96,7 @@ class Page:
     def missing(self) -> Markdown:
         """Return what is missing from this figure, and why."""
         told = self.data
-        reasons = [told.reason] if told.reason else [*told.missing, *dict.fromkeys(told.unseen.values())]
+        reasons = [told.reason] if told.reason else [*told.missing, *dict.fromkeys(told.unavailable.values())]
         if told.cells and told.metrics and not told.reason:
             table = self.measured()
             if few := int((table["n"] < table["planned"]).sum()):

@@ -61,7 +61,7 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
     figure = study["figures"][name]
     metrics = figure.get("metrics", [])
     own = study.design.figures.figure_options(plan, study, name)
-    none = availability.figure(plan, study, name)
+    unavailable = availability.figure(plan, study, name)
     of_cell = [*plan["factors"], *own.pop("of_cell")]
     cells = availability.shown(plan, study, name)
     return FigureData(
@@ -76,8 +76,8 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
         profile=plan["profile"],
         cells=[{key: cell[key] for key in (*of_cell, "repetitions")} for cell in cells if cell["reason"] is None],
         missing=sorted({f"{cell[plan['factors'][0]]}: {cell['reason']}" for cell in cells if cell["reason"]}),
-        unseen={metric: str(blind) for metric, blind in availability.metrics(plan, study, metrics).items()},
-        reason=none and none.reason,
+        unavailable={metric: one.reason for metric, one in availability.metrics(plan, study, metrics).items()},
+        reason=unavailable and unavailable.reason,
         options={**own, **{key: figure[key] for key in OPTIONS if key in figure}},
         observations=observations,
         tables=tables,

@@ -5,7 +5,6 @@ the lock is free belongs to a measurement that was killed.
 """
 
 import contextlib
-import errno
 import fcntl
 import os
 import pwd
@@ -78,15 +77,11 @@ def exclusive(path: Path, waiting: Callable[[str], None], access: int = os.O_RDO
 def _opened(path: Path, access: int = os.O_RDONLY) -> int:
     """Return a descriptor of a lock's file, which is made if it is not there.
 
-    Opening it for reading is enough on this machine. Raise PlimsollError if it cannot be opened, or is no regular file.
+    Opening it for reading is enough on this machine. Raise PlimsollError if it cannot be opened.
     """
     while True:
         try:
-            descriptor = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK)
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                os.close(descriptor)
-                raise OSError(errno.EINVAL, "it is no file")
-            return descriptor
+            return os.open(path, access | os.O_NOFOLLOW)
         except FileNotFoundError:
             with contextlib.suppress(FileExistsError):
                 return _made(path, access)

@@ -6,7 +6,6 @@ import os
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +51,9 @@ def temporary(prefix: str) -> Iterator[Path]:
     Folders with the same prefix that killed processes left are removed first. A process that is still there holds a
     lock on its folder.
     """
+    # No run needs it, and every run would pay for it.
+    import tempfile
+
     place = Path(tempfile.gettempdir())
     for left in place.glob(f"{prefix}*"):
         remove_left(left)

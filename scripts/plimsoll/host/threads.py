@@ -1,4 +1,4 @@
-"""Threads, also on a host that starts no more of them."""
+"""Threads, with the kernel's error on a host that starts no more of them."""
 
 import contextlib
 import errno
@@ -22,13 +22,7 @@ def started(work: Callable[[], None], *, daemon: bool = False) -> threading.Thre
 
 @contextlib.contextmanager
 def beside(work: Callable[[], None]) -> Iterator[None]:
-    """Do the work in a thread during the context, and wait for it at the end.
-
-    If this host starts no more threads, do it after the context.
-    """
-    try:
-        finish = started(work).join
-    except OSError:
-        finish = work
+    """Do the work in a thread during the context, and wait for it at the end. Raise OSError as `started` does."""
+    thread = started(work)
     yield
-    finish()
+    thread.join()

@@ -156,17 +156,18 @@ def sweep(runtimes: Iterable[Sweepable], aloud: bool = True) -> None:
     machine_lock.note_sweep(not problems)
 
 
-def take_down(stop: Callable[[], None], runtimes: Iterable[Sweepable]) -> float:
+def take_down(stop: Callable[[], None], runtimes: Callable[[], Mapping[str, Sweepable]]) -> float:
     """Stop what a run has started, and return how long that took (s).
 
-    If `stop` fails, print why, and remove what can be removed.
+    If `stop` fails, print why, and remove what can be removed. `runtimes` returns the runtimes whose nodes may be left.
+    It is called for that alone.
     """
     begun = time.monotonic()
     try:
         stop()
     except Unavailable as problem:
         print(f"plimsoll: {problem}; the next run removes what is left.", file=sys.stderr, flush=True)
-        sweep(runtimes)
+        sweep(runtimes().values())
     return round(time.monotonic() - begun, 4)
 
 

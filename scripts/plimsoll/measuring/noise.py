@@ -19,6 +19,8 @@ NUMBERS = ("when", "machine", "launched", "containers", "stolen", "swapped")
 UNSEEN, SLEWED = 0.05, 0.0005
 # Bytes moved to and from swap space that do not yet disturb a run, or one second of a longer run.
 SWAPPED_BYTES = 2**20
+# Environment variable with the moment after which no run waits for an idle machine (s of the monotonic clock).
+WAIT_UNTIL = "PLIMSOLL_WAIT_UNTIL"
 
 
 class Machine:
@@ -60,13 +62,14 @@ def _stat() -> list[int]:
 
 
 def wait_until_idle(machine: Machine, busy_share: float, window_seconds: float, wait_seconds: float) -> dict:
-    """Wait until the machine is idle for a window, at most `wait_seconds`.
+    """Wait until the machine is idle for a window, at most `wait_seconds`, and not beyond the moment in WAIT_UNTIL.
 
     Idle means that at most `busy_share` of its processors is busy. Return `idle` (whether there was such a window),
     `busy_share` of the last window, `threshold`, `window_seconds` and `waited_seconds`. Without such a window also
     return `busiest`, the processes that used most.
     """
     begun = time.monotonic()
+    wait_seconds = min(wait_seconds, float(os.environ.get(WAIT_UNTIL, "inf")) - begun)
     while True:
         share = machine.busy_share(window_seconds)
         waited = time.monotonic() - begun

@@ -24,7 +24,7 @@ def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list
 
     Each has its `name`, the answer as it is `said` in a few sentences, and a `recommendation`: what to do, and where that
     holds. `parts` are its parts, one per level of
-    `each`, and `not_here` those that are unavailable. `columns` are the metrics' labels. `several` says whether a ratio
+    `each`, and `unavailable` those that are unavailable. `columns` are the metrics' labels. `several` says whether a ratio
     is of several comparisons. `no_time` is the number of ratios to the baseline that the time was too short for.
 
     `table` is that of plimsoll.claims.answer, and `given` the time that the study was measured for.
@@ -35,7 +35,7 @@ def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list
 
 def _worded(one: dict, named: dict, study: Study, given: Given | None) -> dict:
     """Return an answer with its sentences."""
-    parts = [*one["parts"], *one["not_here"]]
+    parts = [*one["parts"], *one["unavailable"]]
     advice = answer_recommendation.recommended(parts, named, study["id"] if study.design.MEASURES else None, given)
     said = " ".join(filter(None, [answer_words.told(one, given, advice.bounded), advice.unknown]))
     return {**one, "said": said, "recommendation": advice.recommendation}
@@ -50,7 +50,7 @@ def _answer(table: pd.DataFrame, named: dict, study: Study, given: Given | None)
     return {
         "name": named["name"],
         "parts": [part for part in parts if not part["reason"]],
-        "not_here": [part for part in parts if part["reason"]],
+        "unavailable": [part for part in parts if part["reason"]],
         "columns": [f"{metric['label']}{'' if metric['better'] == 'higher' else ' (less is better)'}" for metric in columns],
         "several": any(row["comparisons"] > 1 for row in rows),
         "no_time": sum(row["reason"] == TOO_SHORT for row in rows if row["against"] == answer.BASELINE),

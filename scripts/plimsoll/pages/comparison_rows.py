@@ -6,7 +6,7 @@ All functions are pure.
 from collections.abc import Callable
 
 from plimsoll.pages import asked, wording
-from plimsoll.pages.formats import factor, interval, missing, octaves, p_value, percent, place, significant
+from plimsoll.pages.formats import factor, missing, octaves, p_value, percent, place, significant
 
 # A strip goes from an eighth to eight times as much: three doublings each way.
 DOUBLINGS = 3
@@ -22,13 +22,14 @@ def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], s
     a, b = (_side(compared, side, study, short) for side in ("a", "b"))
     return {
         "verdict": compared["verdict"],
-        "effect": interval(compared["effect"], compared["low"], compared["high"], wording.one_scale(show, compared)) or "none",
+        "effect": wording.estimate(compared, show) or "none",
         "strip": strip(compared) if wording.relative(claim) else None,
         "metric": _metric(compared, study),
         "a": a,
         "b": b and {**b, "name": differing(a["name"], b["name"])},
         "said": asked.EXPECTED.get(compared["expected"], compared["expected"]),
         "n": int(compared["n"]),
+        "why": str(compared["test"]).removeprefix("none: "),
         "p": p_value(compared.get("p_supports")),
         "p_against": p_value(compared.get("p_opposes_holm")),
         "margin": sized(compared["margin"]) if not missing(compared["margin"]) else "",

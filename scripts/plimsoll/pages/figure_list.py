@@ -15,7 +15,7 @@ MAIN = 6
 
 
 def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> dict:
-    """Return `figures`, and `figures_not_here` with one group per reason (`reason`, and its `figures`).
+    """Return `figures`, and `figures_unavailable` with one group per reason (`reason`, and its `figures`).
 
     `folder` holds the pictures. `results` are the verdicts, and each figure gets those that it shows.
     """
@@ -29,13 +29,13 @@ def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> d
             "paper": loaded.get("paper_findings", {}).get(name, ""),
             "claims": [result for result in results if name in findings.figures_of(result, loaded)],
         }
-        if reason := availability.figure(plan, loaded, name):
-            reasons.setdefault(str(reason), []).append(described)
+        if unavailable := availability.figure(plan, loaded, name):
+            reasons.setdefault(unavailable.reason, []).append(described)
         else:
             drawn.append({**described, **_picture(folder, name)})
     chosen = main(drawn)
     drawn = [{**figure, "main": figure["name"] in chosen} for figure in drawn]
-    return {"figures": drawn, "figures_not_here": [{"reason": reason, "figures": of} for reason, of in reasons.items()]}
+    return {"figures": drawn, "figures_unavailable": [{"reason": reason, "figures": of} for reason, of in reasons.items()]}
 
 
 def main(figures: list[dict]) -> set[str]:

@@ -93,7 +93,6 @@ SHARED = (
     Term(
         "plimsoll precise",
         "The command that repeats what is uncertain, until its intervals are narrow or a maximum is reached.",
-        ("plimsoll precise", "make precise"),
     ),
 )
 

@@ -140,12 +140,12 @@ def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
         "statuses": run_list.by_status(runs),
         "told": run_list.told(runs, plan, sources.records),
         "quiet": run_list.quiet(runs, plan),
-        "unwatched": sorted({runtimes.find(name).label for name in neighbours.unseen(runs)["runtime"]}),
+        "unwatched": sorted({runtimes.find(name).label for name in neighbours.unobserved(runs)["runtime"]}),
         "repeated": int((runs["attempts"] > 1).sum()),
         "attempts": int(runs["attempts"].sum()),
         "minutes": (runs["started"].max() - runs["started"].min()) / 60,
         "planned": _planned(plan),
-        "impossible": planner.impossible(plan),
+        "unavailable_cells": planner.unavailable_cells(plan),
         "kernels": sorted(set(runs["kernels"].dropna())) if "kernels" in runs else [],
     }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll.claims import findings, verdicts
 from plimsoll.config.studies import Study
-from plimsoll.pages import answer, formats, glossary, sessions, verdict_page
+from plimsoll.pages import also_made, answer, formats, glossary, sessions, verdict_page
 from plimsoll.pages.verdict_page import Gathered, Judged
 
 # Verdicts that a bar shows, in its order.
@@ -16,13 +16,20 @@ def render(every: Gathered, load: Callable[[str], Study], results: Path | None =
     """Return the page as HTML.
 
     `every` is what the stages left of all studies, and `load` returns a study by its name. `results` is the folder in
-    which the page lies. Earlier sessions that have a report there are linked; without the folder, none is.
+    which the page lies. Earlier sessions that have a report there are linked, and so are pages of archives,
+    comparisons and judged tables. Without the folder, none is.
     """
     studies = [_study(judged, load(name), results) for name, judged in sorted(every.measured.items())]
     return (
         formats.environment()
         .get_template("start.html.j2")
-        .render(studies=studies, others=_others(every), marks=verdict_page.MARKS, terms=glossary.SHARED)
+        .render(
+            studies=studies,
+            others=_others(every),
+            also=also_made.section(results),
+            marks=verdict_page.MARKS,
+            terms=glossary.SHARED,
+        )
     )
 
 

@@ -16,7 +16,7 @@ from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
 from plimsoll.errors import Damaged
 from plimsoll.measuring import record
-from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, sessions, wording
+from plimsoll.pages import answer, asked, claim_filter, comparison_rows, formats, glossary, printed_claims, sessions, wording
 from plimsoll.planning import forecasts, precision
 from plimsoll.planning.forecasts import Given
 
@@ -28,6 +28,7 @@ MARKS = {
     verdicts.INCONCLUSIVE: "inconclusive",
     verdicts.NOT_TESTABLE: "untested",
     verdicts.UNAVAILABLE: "untested",
+    verdicts.UNMEASURED: "untested",
 }
 
 # At most this many comparisons of a claim are on the page; comparisons.csv has all.
@@ -198,8 +199,10 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
         **claim_filter.of_claim(result, rows, study),
         "tables": findings.tables_of(result, study),
         "figures": findings.figures_of(result, study),
+        "printed": printed_claims.row(result, rows, _out(result, study)),
         "rows": [comparison_rows.row(result, one, study, study.design.report.cell_label) for one in rows[:SHOWN]],
         "compared": len(rows),
+        "unmeasured": sum(row["verdict"] == verdicts.UNMEASURED for row in rows),
         "kind_said": wording.kind(result),
         "effects": wording.effects(result, rows),
         "size": wording.size(result),
@@ -244,6 +247,7 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
     return {
         **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
         **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part), "bound_said": wording.bound(part)},
+        "alike_said": wording.alike(part),
         "asked_said": asked.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
     }
 

@@ -16,6 +16,7 @@ from plimsoll.pages.formats import (
     COARSEST,
     FACTOR,
     MINUS,
+    WIDEST,
     capital,
     duration,
     factor,
@@ -131,7 +132,7 @@ def _of_quantity(claim: dict, rows: list[dict]) -> str:
     if not by_metric:
         return ""
     show = shower(claim)
-    ranges = {label: _range(min(values), max(values), show) for label, values in by_metric.items()}
+    ranges = {label: value_range(min(values), max(values), show) for label, values in by_metric.items()}
     if len(ranges) == 1:
         return f"{kind(claim)}: {next(iter(ranges.values()))}"
     return f"{kind(claim)}: " + "; ".join(f"{label} {text}" for label, text in ranges.items())
@@ -143,7 +144,18 @@ def one_scale(show: Callable[[float], str], compared: dict) -> Callable[[float],
     return factor if show is percent and large else show
 
 
-def _range(least: float, most: float, show: Callable[[float], str]) -> str:
+def estimate(compared: dict, show: Callable[[float], str]) -> str:
+    """Return an effect with its interval as text. `show` prints the claim's effects.
+
+    If the ends of the interval of a ratio are more than a factor of WIDEST apart, only the end that says something is given.
+    """
+    low, high = compared["low"], compared["high"]
+    if show is percent and not missing(low) and not missing(high) and 1 + high > WIDEST * (1 + low):
+        return f"at least {percent(low)}" if low > 0 else f"at most {percent(high)}" if high < 0 else "too few runs to tell"
+    return interval(compared["effect"], low, high, one_scale(show, compared))
+
+
+def value_range(least: float, most: float, show: Callable[[float], str]) -> str:
     """Return a range as text, with one scale for both ends. A factor beside a percentage cannot be compared at a glance."""
     if show is percent and most > FACTOR:
         show = factor
@@ -170,8 +182,7 @@ def on_the_whole(claim: dict) -> str:
     whole = claim.get("whole")
     if not whole or whole["cells"] < 2:
         return ""
-    show = one_scale(shower(claim), whole)
-    effect = interval(whole["effect"], whole["low"], whole["high"], show)
+    effect = estimate(whole, shower(claim))
     # An average of unpaired comparisons has a test of its own, and no blocks.
     over = f"of at least {whole['n']} runs of each side" if whole.get("test") else f"over {whole['n']} blocks"
     return f"On the whole: {effect}, the average of {whole['cells']} comparisons {over}{_votes(whole)}."
@@ -200,6 +211,15 @@ def bound(claim: dict) -> str:
         if not missing(known[end])
     ]
     return f"For all {known['comparisons']} comparisons together (95 %): {', and '.join(told)}."
+
+
+def alike(claim: dict) -> str:
+    """Return a sentence on an open claim, or its part, whose differences are shown to be small; empty for any other."""
+    margin = claim.get("alike")
+    if claim["verdict"] != verdicts.INCONCLUSIVE or missing(margin):
+        return ""
+    within = _unsigned(shower(claim)(margin))
+    return f"There is no difference of {within} or more here (two one-sided tests, 5 %). A smaller one is not excluded."
 
 
 def _unsigned(told: str) -> str:
@@ -240,9 +260,9 @@ def _arrangement(claim: dict, words: str, one: dict) -> str:
     """Return an arrangement with its average, with the range of its effects, or with the reason why it is left out."""
     show = shower(claim)
     if whole := one.get("whole"):
-        return f"{words} ({interval(whole['effect'], whole['low'], whole['high'], one_scale(show, whole))})"
+        return f"{words} ({estimate(whole, show)})"
     if not missing(one.get("effect_least")):
-        return f"{words} ({_range(one['effect_least'], one['effect_most'], show)})"
+        return f"{words} ({value_range(one['effect_least'], one['effect_most'], show)})"
     return f"{words} ({one['reason']})" if one.get("reason") else words
 
 
@@ -256,7 +276,7 @@ def rests_on(claim: dict, rows: list[dict]) -> str:
         return f"n = {int(claim['whole']['n'])}"
     deciding_rows = [row for row in rows if row["verdict"] == claim["verdict"]]
     numbers = [row["n"] for row in deciding_rows if row["n"]] or [row["n"] for row in rows if row["n"]]
-    return f"n = {_numbers(numbers)}" if numbers else "no run of both sides"
+    return f"n = {_numbers(numbers)}" if numbers else verdicts.UNMEASURED
 
 
 def unwatched(claim: dict) -> str:
@@ -281,7 +301,8 @@ def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
     # Parts of one claim may give the same sentence.
-    return [sentence for sentence in dict.fromkeys((*could_find, _would_take(claim, still_open, given))) if sentence]
+    told = (alike(claim), *could_find, _would_take(claim, still_open, given))
+    return [sentence for sentence in dict.fromkeys(told) if sentence]
 
 
 def _could_find(claim: dict, rows: list[dict]) -> str:
@@ -310,7 +331,7 @@ def _between(claim: dict, sizes: list[float]) -> str:
     """Return the smallest and the largest of sizes that have no sign, as text."""
     if quantities.find(claim.get("quantity")).printed:
         return f"a factor of {1 + max(sizes):.3g} in odds"
-    return _range(min(sizes), max(sizes), shower(claim)).replace("+", "")
+    return value_range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
 def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
@@ -321,13 +342,21 @@ def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
     if decide["undecidable"]:
         within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
         some = f" It would decide {within} of the {len(rows)} open comparisons." if 0 < within < len(rows) else ""
-        return f"Undecidable here: {decide['undecidable']}.{some}"
+        return f"Undecidable here: {decide['undecidable']}.{_arithmetic(decide)}{some}"
     made = "" if claim["needed"] > claim["n_most"] else ", though as many as were made should have been enough"
     return (
         f"About {decide['repetitions']} repetitions should decide it{made}: {decide['runs']} more runs of its "
         f"{decide['cells']} cells, which take about {duration(decide['seconds'])}. The command repeats whatever in the study "
         f"is as uncertain, in at most {duration(decide['all_seconds'])}:"
     )
+
+
+def _arithmetic(decide: dict) -> str:
+    """Return a sentence on the runs and the time that would decide a claim; empty if they cannot be estimated."""
+    if not decide.get("repetitions"):
+        return ""
+    what = f"{decide['runs']:,} more runs of its {decide['cells']} cells"
+    return f" {decide['repetitions']:,} repetitions are {what}, which take about {duration(decide['seconds'])}."
 
 
 def command(claim: dict) -> str:
@@ -347,7 +376,7 @@ def _numbers(values: list[int]) -> str:
 
 def by_claim(comparisons: pd.DataFrame) -> dict[str, list[dict]]:
     """Return the comparisons by claim: contradicted ones first, then undecided ones, and larger effects before smaller."""
-    first = [verdicts.CONTRADICTED, verdicts.INCONCLUSIVE, verdicts.REPRODUCED]
+    first = [verdicts.CONTRADICTED, verdicts.INCONCLUSIVE, verdicts.REPRODUCED, verdicts.UNMEASURED]
     ranked = comparisons.assign(rank=comparisons["verdict"].map(first.index), size=-comparisons["effect"].abs())
     ranked = ranked.sort_values(["rank", "size"], kind="stable").drop(columns=["rank", "size"])
     return {claim: group.to_dict("records") for claim, group in ranked.groupby("claim")}

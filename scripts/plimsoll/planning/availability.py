@@ -1,21 +1,10 @@
 """What is unavailable on a host, and why: one answer for cells, metrics, figures, tables and claims. Pure functions."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
+from plimsoll import spelling
+from plimsoll.errors import Unavailable
 from plimsoll.interchange import Cell, Plan
-
-
-@dataclass(frozen=True)
-class Unmeasurable:
-    """Something that is unavailable here: `what` names it (a figure, a metric, ...), and `reason` has no full stop at
-    its end."""
-
-    what: str
-    reason: str
-
-    def __str__(self) -> str:
-        return self.reason
-
 
 # The fewest blocks that give a verdict.
 SMALLEST = 3
@@ -31,12 +20,18 @@ def shown(plan: Plan, study: dict, name: str) -> list[Cell]:
     return study.design.cells.shown(plan, study, name)
 
 
-def metrics(plan: Plan, study: dict, names: list[str]) -> dict[str, Unmeasurable]:
-    """Return the metrics that this host's instruments cannot measure, by name, with the reasons."""
-    return {name: Unmeasurable(name, reason) for name, reason in study.design.cells.unseen(plan, study, names).items()}
+def cell(planned: Cell) -> Unavailable | None:
+    """Return why a cell is not measured: it cannot be, or the time budget is too short. Return None if it is measured."""
+    reason = planned["reason"] or (None if planned["repetitions"] else TOO_SHORT)
+    return Unavailable(reason) if reason else None
 
 
-def figure(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
+def metrics(plan: Plan, study: dict, names: list[str]) -> dict[str, Unavailable]:
+    """Return the metrics that this host's instruments cannot measure, by name."""
+    return study.design.cells.unavailable_metrics(plan, study, names)
+
+
+def figure(plan: Plan, study: dict, name: str) -> Unavailable | None:
     """Return why nothing of a figure can be measured here; None if something can.
 
     A figure that compares the levels of a factor (`compares`) needs cells of each level.
@@ -44,33 +39,32 @@ def figure(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
     described = study["figures"][name]
     factor, asked = described.get("compares"), described.get("metrics", [])
     by_level: dict[str, list[dict]] = {}
-    for cell in shown(plan, study, name):
-        by_level.setdefault(cell[factor] if factor else "", []).append(cell)
+    for planned in shown(plan, study, name):
+        by_level.setdefault(planned[factor] if factor else "", []).append(planned)
     for cells in by_level.values():
-        if none := _of_cells(name, cells):
-            return none
+        if unavailable := _all_of(cells):
+            return unavailable
     if not by_level:
-        return Unmeasurable(name, NOTHING_LEFT)
+        return Unavailable(NOTHING_LEFT)
     blind = metrics(plan, study, asked)
-    if asked and len(blind) == len(asked):
-        return Unmeasurable(name, "; ".join(dict.fromkeys(map(str, blind.values()))))
-    return None
+    return joined(blind.values()) if asked and len(blind) == len(asked) else None
 
 
-def table(plan: Plan, study: dict, name: str) -> Unmeasurable | None:
+def table(plan: Plan, study: dict, name: str) -> Unavailable | None:
     """Return why nothing of a table made from runs can be measured here; None if something can."""
     cells = shown(plan, study, name)
-    return _of_cells(name, cells) if cells else Unmeasurable(name, NOTHING_LEFT)
+    return _all_of(cells) if cells else Unavailable(NOTHING_LEFT)
 
 
-def _of_cells(what: str, cells: list[Cell]) -> Unmeasurable | None:
-    reasons = set(map(left_out, cells))
-    return None if None in reasons else Unmeasurable(what, "; ".join(sorted(reasons)))
+def joined(several: Iterable[Unavailable]) -> Unavailable:
+    """Return one Unavailable with each reason of several once, in order."""
+    return Unavailable("; ".join(dict.fromkeys(one.reason for one in several)))
 
 
-def left_out(cell: Cell) -> str | None:
-    """Return why a cell is not measured: it cannot be, or the time budget is too short. Return None if it is measured."""
-    return cell["reason"] or (None if cell["repetitions"] else TOO_SHORT)
+def _all_of(cells: list[Cell]) -> Unavailable | None:
+    """Return why no cell is measured; None if one is."""
+    found = [cell(planned) for planned in cells]
+    return None if None in found else joined(sorted(found, key=str))
 
 
 def figure_runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
@@ -85,7 +79,7 @@ def figure_runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
 
 def runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
     """Return the runs that a figure or a table shows, in order."""
-    paths = {cell["path"] for cell in shown(plan, study, name)}
+    paths = {planned["path"] for planned in shown(plan, study, name)}
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]
 
 
@@ -98,5 +92,5 @@ def in_time(plan: Plan, number: int, seconds: float, keys: str) -> str:
     each = SMALLEST * seconds / 60
     return (
         f" ({SMALLEST} blocks take {each:.0f} minutes a cell, and {number * each / 60:.0f} hours of all {number}: {keys} in "
-        f"a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+        f"a profile, and {spelling.command('reproduce', plan['study'], profile='<its name>')})"
     )

@@ -115,11 +115,11 @@ def summary(plan: Plan) -> str:
     measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
     hours = sum(cell["expected_seconds"] * cell["repetitions"] for cell in measurable) / 3600
     lines.append(f"  all, cells of several experiments once: {len(measurable)} cells, about {hours:.1f} hours")
-    lines += [f"  {number} cells cannot be measured: {reason}" for reason, number in impossible(plan).items()]
+    lines += [f"  {number} cells cannot be measured: {reason}" for reason, number in unavailable_cells(plan).items()]
     return "\n".join(lines)
 
 
-def impossible(plan: Plan) -> dict[str, int]:
+def unavailable_cells(plan: Plan) -> dict[str, int]:
     """Return the reasons why cells cannot be measured here, each with the number of its cells."""
     return Counter(cell["reason"] for cell in plan["cells"].values() if cell["reason"])
 

@@ -1,7 +1,7 @@
 """How long a command takes from a bare machine to the page: set-up, images, measuring and pages, foretold and taken.
 
-Set-up prints the forecast before it installs anything, by any Python that is there. So this module imports nothing that
-set-up installs, and reads of a study's file only the few lines that it needs.
+Set-up prints the forecast before it installs engines. This module imports no library, and reads of a study's file only the
+few lines that it needs. So the forecast comes at once.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from plimsoll import paths
 
 START = "PLIMSOLL_START"
 # Seconds on a bare Debian with two cores of a Xeon and a mirror near by, where this machine has not taken them yet.
-ENVIRONMENT, ENGINES, IMAGE = 32.0, 38.0, 112.0
+ENGINES, IMAGE = 38.0, 112.0
 # Processor time of a figure, and time of all else that pages take: Snakemake, verdicts, tests, tables, report (s).
 FIGURE, REST_OF_PAGES = 1.5, 44.0
 # Pages that took longer than so many times the usual time are not remembered.
@@ -82,7 +82,7 @@ def foretell(studies: Iterable[str], hours: float | None = None, minutes: float 
     needed = set() if os.environ.get("IMAGE") else {one.image for one in described}
     missing = {name for name in needed if not any(paths.image_store().glob(f"{name}-*/image.json"))}
     parts = {
-        "setup": ENVIRONMENT * _lacks_environment() + ENGINES * _lacks_engines(),
+        "setup": ENGINES * _lacks_engines(),
         "images": sum(taken.get(f"image {name}", IMAGE) for name in missing),
         "measuring": 0.0,
         "pages": taken.get("rest of pages", REST_OF_PAGES) + FIGURE * sum(one.figures for one in described) / processors(),
@@ -156,6 +156,14 @@ def passed() -> float:
     return max(0.0, time.time() - int(begun[1]) / 1e9) if begun else 0.0
 
 
+def measured_by() -> float | None:
+    """Return when measuring should be done (s since 1970), as this command foretold it; None if it foretold nothing."""
+    known = noted()
+    if not known or known["start"] != os.environ.get(START):
+        return None
+    return time.time() - passed() + sum(known["foretold"].values()) - known["foretold"].get("pages", 0.0)
+
+
 def note_image(name: str, seconds: float) -> None:
     """Note how long an image took. One that was built, and not merely found, is remembered for later forecasts."""
     note("images", seconds)
@@ -196,10 +204,6 @@ def clock(seconds: float) -> str:
 
 def _clocks(parts: Mapping[str, float]) -> str:
     return ", ".join(f"{PARTS[name]} {clock(seconds)}" for name, seconds in parts.items())
-
-
-def _lacks_environment() -> bool:
-    return not (paths.PROJECT / ".venv/.plimsoll-lock").exists()
 
 
 def _lacks_engines() -> bool:

@@ -7,6 +7,18 @@ from plimsoll import registry
 from plimsoll.runtimes.base import Runtime
 
 
+def find(name: str) -> Runtime:
+    """Return the runtime or the step of that name. Raise PlimsollError if there is none.
+
+    Only its own file is imported if that says the name, because every run pays for it.
+    """
+    import plimsoll.runtimes as package
+
+    if found := registry.only(package, "ENVIRONMENTS", name):
+        return found
+    return registry.find(known_steps() if name in known_steps() else known(), "runtime", name)
+
+
 @cache
 def known() -> dict[str, Runtime]:
     """Return every runtime by name."""
@@ -24,9 +36,3 @@ def known_steps() -> dict[str, Runtime]:
     from plimsoll.runtimes.steps import STEPS
 
     return {step.name: step for step in STEPS}
-
-
-def find(name: str) -> Runtime:
-    """Return the runtime or the step of that name. Raise PlimsollError if there is none."""
-    runtimes = known()
-    return registry.find(runtimes if name in runtimes or name not in known_steps() else known_steps(), "runtime", name)

@@ -11,12 +11,14 @@ from pathlib import Path
 
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
+from plimsoll.runtimes.apptainer import Singularity
 from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, hidden, needs_root
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import Engine
 from plimsoll.runtimes.networks.base import HostNetwork
 from plimsoll.runtimes.podman import Podman
+from plimsoll.runtimes.podman_rootless import PodmanRootless
 
 # Folders that a program may write to without being told, and that a volume takes out of a container's layers.
 WRITTEN = ("/tmp", "/var/tmp")
@@ -99,7 +101,10 @@ class Files(Runtime):
 
 
 class FilesInGroup(Files):
-    """The image's files in no container, in a cgroup of their own that limits nothing."""
+    """The image's files in no container, in a cgroup of their own that limits nothing.
+
+    A killed run's cgroup is below LABEL, and bare metal's sweep removes it.
+    """
 
     name = "files-cgroup"
     label = "Image's files, in a cgroup"
@@ -119,10 +124,6 @@ class FilesInGroup(Files):
         """Remove the nodes' cgroups."""
         for node in nodes:
             cgroup.remove(self._group(node.spec))
-
-    def sweep(self) -> None:
-        """Remove the cgroups of killed runs."""
-        cgroup.remove(LABEL)
 
     def _group(self, spec) -> str:
         return f"{LABEL}/{spec.run}"
@@ -168,4 +169,25 @@ def _options_of(kind: type[Engine], step: Engine) -> tuple[str, ...]:
     return given.func(step) if isinstance(given, cached_property) else given
 
 
-STEPS = (AsInstalled(), Files(), FilesInGroup(), *of_engine(Docker()), *of_engine(Podman()))
+def of_split(runtime: Runtime) -> Runtime:
+    """Return a runtime for ranks that are split over containers. It is the same one, under a name of its own.
+
+    The name tells its cells from those with all ranks in one container.
+    """
+    kind = type(runtime)
+    members = {
+        "name": f"{runtime.name}-split",
+        "label": f"{runtime.label}, split",
+        "colour": None,
+        "hatch": None,
+        "variant_of": runtime.name,
+        # The runtime itself finds and removes leftovers.
+        "left": lambda self: [],
+        "sweep": lambda self: None,
+        "forget": lambda self: [],
+    }
+    return type(f"{kind.__name__}Split", (kind,), members)()
+
+
+SPLIT = tuple(map(of_split, (Docker(), Podman(), PodmanRootless(), Singularity())))
+STEPS = (AsInstalled(), Files(), FilesInGroup(), *of_engine(Docker()), *of_engine(Podman()), *SPLIT)

@@ -69,7 +69,7 @@ class ServiceAttempts(design.Attempts, ABC):
             return {**run.found(), "status": status.FAILED, "reason": str(problem)}
         finally:
             seconds["run"] = round(time.monotonic() - begun, 4)
-            seconds["remove"] = lock.take_down(run.take_down, runtimes.known().values())
+            seconds["remove"] = lock.take_down(run.take_down, runtimes.known)
         during = attempt.beside(run.spans, apart=run.counted)
         attempt.notes["noise"]["during"] = during
         measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}

@@ -11,21 +11,21 @@ from typing import NamedTuple
 from plimsoll import spelling
 from plimsoll.analysis.tables import of_runs
 from plimsoll.config import studies
+from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
-from plimsoll.planning.availability import Unmeasurable
 from plimsoll.terminal import requested, standing
 
 Run = tuple[str, int]
 GAP = 2
 # With less room than this, the last column goes below the line.
 LAST = 30
-COLUMNS = ("measured", "not here")
 COMMAND = "snakemake -c1 ..."
 # The profile of config/config.yaml.
 USUAL_PROFILE = "quick"
-DONE, MADE, MISSING, NOT_HERE = "measured", "made", "missing", "not here"
+DONE, MADE, MISSING, UNAVAILABLE = "measured", "made", "missing", "unavailable"
+COLUMNS = (DONE, UNAVAILABLE)
 
 
 class Section(NamedTuple):
@@ -57,8 +57,8 @@ class Reasons:
 
     def mark(self, cells: Iterable[dict]) -> str:
         """Return the number of cells that are not measured here, with the numbers of their reasons; empty if all are."""
-        lacking = [reason for cell in cells if (reason := availability.left_out(cell))]
-        return f"{len(lacking)} {self.of(lacking)}" if lacking else ""
+        reasons = [unavailable.reason for cell in cells if (unavailable := availability.cell(cell))]
+        return f"{len(reasons)} {self.of(reasons)}" if reasons else ""
 
     def of(self, reasons: Iterable[str]) -> str:
         """Return the numbers of reasons, in brackets. A reason that is met for the first time gets a new number."""
@@ -123,7 +123,7 @@ def of_study(study: dict, plan: Plan, there: dict[Run, str], made: set[str]) -> 
     ]
     sections += [Section((kind.name, *COLUMNS, COMMAND), rows) for kind, rows in outcomes.items()]
     legend = [(f"[{number}]", reason) for reason, number in reasons.numbers.items()]
-    return [section for section in (*sections, Section(("why", "not here"), legend)) if section.rows]
+    return [section for section in (*sections, Section(("why", UNAVAILABLE), legend)) if section.rows]
 
 
 def _of(name: str) -> Callable[[dict], bool]:
@@ -164,7 +164,7 @@ def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, 
     cells = [cell for cell in plan["cells"].values() if has(cell)]
     paths = {cell["path"] for cell in cells}
     runs = [run for run in plan["order"] if run[0] in paths]
-    words = state(cells, runs, there).words if runs else NOT_HERE
+    words = state(cells, runs, there).words if runs else UNAVAILABLE
     return name, words, reasons.mark(cells), requested.ranges(figures)
 
 
@@ -172,9 +172,9 @@ def _outcome(
     study: dict, plan: Plan, there: dict[Run, str], made: set[str], reasons: Reasons, kind: "Kind", name: str
 ) -> tuple[str, ...]:
     """Return the row of a figure or a table."""
-    reason, runs, cells = kind.takes(study, plan, name)
-    if reason:
-        return name, NOT_HERE, reasons.of([reason]), ""
+    unavailable, runs, cells = kind.takes(study, plan, name)
+    if unavailable:
+        return name, UNAVAILABLE, reasons.of([unavailable.reason]), ""
     path = f"{kind.name}/{name}{kind.ending}"
     known = state(cells, runs, there)
     words = known.words if runs else MADE if path in made else MISSING
@@ -183,25 +183,24 @@ def _outcome(
     return name, words, reasons.mark(cells), f"results/{plan['study']}/{path}"
 
 
-def _figure(study: dict, plan: Plan, name: str) -> tuple[str | None, list[Run], list[dict]]:
-    """Return (reason, runs, cells) of a figure: why nothing of it can be measured here, the runs that it takes, its cells.
+def _figure(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, list[Run], list[dict]]:
+    """Return (unavailable, runs, cells) of a figure: why nothing of it can be measured here, the runs that it takes, its cells.
 
     A drawing of the design has no runs and no cells.
     """
     runs = availability.figure_runs(plan, study, name)
-    return _said(availability.figure(plan, study, name)), runs, availability.shown(plan, study, name) if runs else []
+    return availability.figure(plan, study, name), runs, availability.shown(plan, study, name) if runs else []
 
 
-def _table(study: dict, plan: Plan, name: str) -> tuple[str | None, list[Run], list[dict]]:
-    """Return (reason, runs, cells) of a table, as for a figure. A table of the design, the host or the image has no runs."""
+def _table(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, list[Run], list[dict]]:
+    """Return (unavailable, runs, cells) of a table, as for a figure.
+
+    A table of the design, the host or the image has no runs.
+    """
     if name not in of_runs(study):
         return None, [], []
     runs = availability.runs(plan, study, name)
-    return _said(availability.table(plan, study, name)), runs, availability.shown(plan, study, name) if runs else []
-
-
-def _said(none: Unmeasurable | None) -> str | None:
-    return none and none.reason
+    return availability.table(plan, study, name), runs, availability.shown(plan, study, name) if runs else []
 
 
 class Kind(NamedTuple):
@@ -214,7 +213,7 @@ class Kind(NamedTuple):
     name: str
     ending: str
     names: Callable[[dict], Iterable[str]]
-    takes: Callable[[dict, dict, str], tuple[str | None, list[Run], list[dict]]]
+    takes: Callable[[dict, dict, str], tuple[Unavailable | None, list[Run], list[dict]]]
 
 
 KINDS = (
@@ -259,7 +258,7 @@ def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile
     rows = [
         (
             whole.name,
-            whole.state.words if whole.state.runs else NOT_HERE,
+            whole.state.words if whole.state.runs else UNAVAILABLE,
             requested.duration(whole.seconds) if whole.seconds else "",
             whole.command,
         )

@@ -65,6 +65,15 @@ def two_modes(slow: float, alike: bool = True) -> Noise:
     return draw
 
 
+def twice(random: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
+    """Return noise of which the second half of the groups of compared cells has twice the spread."""
+    _, cells, _ = shape
+    baselines = -(-cells // (PER_BASELINE + 1))
+    group = np.concatenate([np.arange(cells - baselines) // PER_BASELINE, np.arange(baselines)])
+    return SPREAD * np.where(group >= baselines / 2, 2.0, 1.0)[:, None] * random.normal(size=shape)
+
+
+HALF = "half of the groups vary twice as much"
 WORLDS: dict[str, Noise] = {
     "spreads alike": normal(1.0),
     "spreads differ by 1.5": normal(1.5),
@@ -76,6 +85,7 @@ WORLDS: dict[str, Noise] = {
     "two modes, 30 % slow": two_modes(0.3),
     "two modes, 50 % slow": two_modes(0.5),
     "two modes, another share in each cell": two_modes(0.3, alike=False),
+    HALF: twice,
 }
 
 
@@ -125,7 +135,8 @@ def rates(differences: np.ndarray) -> dict[str, float]:
     """Return percentages of wrong verdicts, and of right ones (`found`).
 
     They are by a comparison's own spread (`own`), and by that with what all comparisons lend to it (`lent`). In a
-    family, the weaker evidence of `lent` and of the spread of all is used too (`strictly`).
+    family, the weaker evidence of `lent` and of the spread of all is used too (`strictly`). The second half of the
+    comparisons is also reported alone (`last_own`, `last_lent`).
     """
     number = differences.shape[-1]
     own = _deviation(differences)
@@ -143,17 +154,23 @@ def rates(differences: np.ndarray) -> dict[str, float]:
     strictly = Tested(*map(np.maximum, by_lent, by_all))
     told = {f"{what}_{name}": rate for name, one in (("own", by_own), ("lent", by_lent)) for what, rate in _of_one(one).items()}
     families = {f"Holm_{name}": _family(one) for name, one in (("own", by_own), ("lent", by_lent), ("strictly", strictly))}
-    return {**told, **families, "lent": 100 * float(np.mean(d0 > 0))}
+    half = differences.shape[1] // 2
+    last = {f"last_{name}": _wrong(one, half) for name, one in (("own", by_own), ("lent", by_lent))}
+    return {**told, **last, **families, "lent": 100 * float(np.mean(d0 > 0))}
 
 
 def _deviation(differences: np.ndarray) -> np.ndarray:
     return differences.std(axis=-1, ddof=1)
 
 
+def _wrong(test: Tested, first: int = 0) -> float:
+    """Return the percentage of differences that are wrongly found in one direction, from the `first` comparison on."""
+    return 100 * float(np.mean([side[:, first:] < ALPHA / 2 for side in (test.higher, test.lower)]))
+
+
 def _of_one(test: Tested) -> dict[str, float]:
-    wrong = np.mean([test.higher < ALPHA / 2, test.lower < ALPHA / 2])
     return {
-        "difference": 100 * wrong,
+        "difference": _wrong(test),
         "likeness": 100 * (test.alike < ALPHA).mean(),
         "found": 100 * (test.found < ALPHA / 2).mean(),
     }

@@ -73,7 +73,7 @@ class Simulated(design.Design):
 
     name = "simulated"
     contrasts = Contrasts()
-    cells = SimpleNamespace(unseen=lambda plan, study, names: {})
+    cells = SimpleNamespace(unavailable_metrics=lambda plan, study, names: {})
 
 
 DESIGN = Simulated()

@@ -110,7 +110,7 @@ class _Run:
             device_after = self._device_bytes()
         finally:
             self.seconds["run"] = round(time.monotonic() - begun, 4)
-            self.seconds["remove"] = lock.take_down(self.services.take_down, runtimes.known().values())
+            self.seconds["remove"] = lock.take_down(self.services.take_down, runtimes.known)
         apart = self.services.counted
         during = self.attempt.beside(self.spans, apart=apart)
         self.attempt.notes["noise"]["during"] = during

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
-from plimsoll import design
+from plimsoll import design, spelling
 from plimsoll.claims import quantities
 from plimsoll.claims.matching import Matcher
 from plimsoll.claims.sides import Side
@@ -210,7 +210,7 @@ class Contrasts(design.Contrasts):
         if (numbers := _from_the_cores_on(plan)) < LEVELS:
             missing["nested_trend"] = (
                 f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured "
-                f"(nesting.children in a profile, and make reproduce PROFILE=<its name> STUDIES={plan['study']})"
+                f"(nesting.children in a profile, and {spelling.command('reproduce', plan['study'], profile='<its name>')})"
             )
         if (most := most_children(plan)) < CHILDREN:
             missing["children_256"] = (

@@ -4,6 +4,7 @@ The first run warms up and does not count. What it maps, and what it sees of the
 own with a copy of the user's folder. Large files are hard links.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,8 +13,8 @@ import time
 from pathlib import Path
 
 from plimsoll import paths, runtimes
-from plimsoll.designs.program import outputs, seen
-from plimsoll.designs.program.factors import HOST, ProgramCell
+from plimsoll.designs.program import looking, neighbour, outputs, quotas, ranks, seen
+from plimsoll.designs.program.factors import HOST, LOOK, OTHER, SAME, ProgramCell
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
 from plimsoll.measuring import noise
@@ -38,12 +39,12 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Attempts(ServiceAttempts):
     """Attempts at runs of a study of a program."""
 
-    def start(self, attempt: Attempt) -> "_Run":
+    def start(self, attempt: Attempt) -> "ProgramRun":
         """Return the run of an attempt."""
-        return _Run(attempt)
+        return (RanksRun if "ranks" in attempt.cell["parameters"] else ProgramRun)(attempt)
 
 
-class _Run(Run):
+class ProgramRun(Run):
     """An attempt in progress."""
 
     def __init__(self, attempt: Attempt):
@@ -53,7 +54,12 @@ class _Run(Run):
         self.services = Services(self.runtime, attempt.identity, self.folder) if self.runtime.services else None
         self.nodes: list[Node] = []
         self.spans: noise.Spans = []
+        # For a quota of the container (s).
+        self.waited = 0.0
         self.linked: dict[Path, tuple] = {}
+        self.looks = self.cell["stage"] == LOOK
+        # Runs that count and the one that warms up. A watched run is alone.
+        self.number = 1 if self.looks else self.cell["runs"] + 1
 
     @property
     def counted(self) -> bool:
@@ -73,16 +79,45 @@ class _Run(Run):
             node = self._node()
             started = time.monotonic() - begun
             took = self._timed(node, lambda: self.attempt.snapshot(node.groups, ()))
-        made = outputs.made(self.folder, self.cell)
         self._refuse_changed()
-        in_program = sum(one["wall"] for one in made)
+        if self.looks:
+            return self._looked(node)
+        made = self._made()
         parameters = self.cell["parameters"]
-        values = {"start": started + max(0.0, took - in_program)}
+        values = {"start": started + self._around(took, made)}
         timed = [outputs.read(self.folder / str(one["run"]), one, values, parameters) for one in made[1:]]
         outputs.refuse_others(timed, parameters)
         self._clean()
+        return {"timed": timed, "throttled_seconds": round(self.waited, 3), **self._seen(), **self._more(made)}
+
+    def _seen(self) -> dict:
         node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
-        return {"timed": timed, "inside": seen.inside(self.folder), "mapped": seen.mapped(self.folder, node_files)}
+        noted = self.noted
+        return {"inside": seen.inside(noted), "mapped": seen.mapped(noted, node_files)}
+
+    @property
+    def noted(self) -> Path:
+        """Folder with what the program saw of the machine."""
+        return self.folder
+
+    def _made(self) -> list[dict]:
+        """Return what was logged of each run, with the warm-up. InvalidOutput if one of them went wrong."""
+        return outputs.made(self.folder, self.cell)
+
+    def _around(self, took: float, made: list[dict]) -> float:
+        """Return the seconds that the command took beside the program's runs."""
+        return max(0.0, took - sum(one["wall"] for one in made))
+
+    def _more(self, made: list[dict]) -> dict:
+        """Return what else belongs into the record."""
+        return {}
+
+    def _looked(self, node: Node) -> dict:
+        """Return what a watched run showed. It has no times."""
+        known = self._seen()
+        looked = looking.found(self.folder, known["mapped"], lambda words: self._inside(node, words))
+        self._clean()
+        return {"timed": [], **known, "looked": looked}
 
     def _refuse_changed(self) -> None:
         """Raise InvalidOutput if the program changed a large file of the user's folder, which later runs would read."""
@@ -100,30 +135,36 @@ class _Run(Run):
     def _node(self) -> Node:
         if self.services:
             self.attempt.watch.room.watch({disk.CONTAINERS: self.runtime.storage()})
-            spec = self.services.spec("c0", self.image, command=(f"/{TIMED}", "--pause"))
-            (node,) = self.services.start([spec])
+            names = ("c0", "c1") if self.cell["stage"] == OTHER else ("c0",)
+            specs = [self.services.spec(name, self.image, command=(f"/{TIMED}", "--pause")) for name in names]
+            node, *others = self.services.start(specs)
+            self.beside = others[0] if others else node
         else:
             spec = Spec(self.attempt.identity, "program", self.image, self.folder, temporary=self.attempt.temporary)
             (node,) = self.nodes = self.runtime.start([spec])
+            self.beside = node
         return node
 
     def _timed(self, node: Node, snapshot) -> float:
         """Run the program in the node. Return the seconds from the command to its end, with what is around the program."""
-        parameters = self.cell["parameters"]
-        timer = f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
-        number, limit = self.cell["runs"] + 1, parameters["limit_seconds"]
-        # Without a folder: the timer needs none, and an image's `env` may not know --chdir.
-        where = None if node.kind == ChangedRoot.kind else self.folder
-        words = node.inside([timer, str(self.folder), f"{limit:g}", str(number), *self.cell["command"]], where)
+        number, limit = self.number, self.cell["parameters"]["limit_seconds"]
+        count = looking.COUNT if self.looks else str(number)
+        words = self._inside(node, [str(self.folder), f"{limit:g}", count, *self.cell["command"]])
         printed = [self.folder / str(run) / name for run in range(number) for name in outputs.PRINTED]
-        before, begun = snapshot(), time.monotonic()
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        try:
-            ended = ended_within(process.pid, limit * number + AROUND, printed, self.attempt.watch)
-        finally:
-            took = time.monotonic() - begun
-            code = kill(process)
-        self.spans.append((before, snapshot()))
+        with self._neighbour():
+            before, begun = snapshot(), time.monotonic()
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            try:
+                ended = ended_within(process.pid, limit * number + AROUND, printed, self.attempt.watch)
+            finally:
+                took = time.monotonic() - begun
+                code = kill(process)
+            after = snapshot()
+            if self.looks:
+                # It is not timed, so nothing disturbs it. The kernel shows a program that is watched as stopped.
+                before, after = after, snapshot()
+            span, self.waited = quotas.apart(before, after, self.attempt.machine.mounted)
+            self.spans.append(span)
         if not ended:
             raise InvalidOutput(f"it did not end within {limit:g} s")
         if code:
@@ -131,12 +172,34 @@ class _Run(Run):
             raise Unavailable(f"it could not be started: {said[-1] if said else f'exit status {code}'}")
         return took
 
+    @property
+    def path(self) -> str:
+        """PATH of the program on this host."""
+        return self.cell["parameters"].get("variables", {}).get("PATH", PATH)
+
+    def timer(self, node: Node) -> str:
+        """Return the path of the program that times, as a node sees it."""
+        return f"/{TIMED}" if node.kind != "host" else str(Path(self.image["rootfs"], TIMED))
+
+    def _neighbour(self) -> contextlib.AbstractContextManager:
+        """Return a context in which the study's neighbour runs, if this run has one."""
+        if self.cell["stage"] not in (SAME, OTHER):
+            return contextlib.nullcontext()
+        command = self.cell["parameters"]["beside"]
+        return neighbour.beside(lambda words: self._inside(self.beside, words), self.folder / neighbour.FOLDER, command)
+
+    def _inside(self, node: Node, words: list[str]) -> list[str]:
+        """Return a command that starts the timer in the node with these words."""
+        # Without a folder: the timer needs none, and an image's `env` may not know --chdir.
+        where = None if node.kind == ChangedRoot.kind else self.folder
+        return node.inside([self.timer(node), *words], where)
+
     def _prepare(self) -> None:
         """Make a working folder for each run, and write the variables of the program."""
         parameters = self.cell["parameters"]
         given = paths.CONFIG / "folder" if parameters.get("folder") else None
         self.linked = _linked(given) if given else {}
-        for run in range(self.cell["runs"] + 1):
+        for run in range(self.number):
             work = self.folder / str(run) / "work"
             if given:
                 shutil.copytree(given, work, symlinks=True, copy_function=_copy)
@@ -145,16 +208,23 @@ class _Run(Run):
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         of_image = {} if self.cell["runtime"] == HOST else parameters.get("image_variables", {})
-        own = variables(home, of_image, parameters.get("variables", {}))
+        own = variables(home, of_image, parameters.get("variables", {})) | (looking.VARIABLES if self.looks else {})
         own |= {name: value for name, value in os.environ.items() if name == "PLIMSOLL_RUN"}
         text = "".join(f"{name}={value}\0" for name, value in own.items())
         (self.folder / "variables").write_text(text)
+        if self.cell["stage"] in (SAME, OTHER):
+            neighbour.prepare(self.folder, given, text)
         (self.folder / "command.json").write_text(json.dumps(self.cell["command"]))
 
     def _clean(self) -> None:
         """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
-        for run in range(self.cell["runs"] + 1):
+        for run in range(self.number):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
+        shutil.rmtree(self.folder / neighbour.FOLDER, ignore_errors=True)
+
+
+class RanksRun(ranks.OfRanks, ProgramRun):
+    """An attempt in progress whose program is started as MPI ranks."""
 
 
 def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> dict[str, str]:

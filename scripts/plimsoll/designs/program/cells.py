@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from plimsoll import design
-from plimsoll.designs.program.factors import HOST, ProgramCell
+from plimsoll.designs.program.factors import HOST, LOOK, OTHER, SAME, ProgramCell
 from plimsoll.host import sizing
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import record
@@ -30,6 +30,9 @@ class Cells(design.Cells):
         ]
 
     def _cell(self, program: dict, stage: str, runtime: str, host: Topology, lacking: str | None) -> ProgramCell:
+        runs = 1 if stage == LOOK else program["runs"]
+        # Only runs beside a neighbour depend on it.
+        left_out = ("command", "runs", "not_installed", *(() if stage in (SAME, OTHER) else ("beside",)))
         not_installed = program.get("not_installed") if runtime == HOST else None
         cell: ProgramCell = {
             "path": f"{stage}/{runtime}",
@@ -37,9 +40,9 @@ class Cells(design.Cells):
             "runtime": runtime,
             "host": sizing.of(host)["host"],
             "command": program["command"],
-            "runs": program["runs"],
-            "parameters": {key: value for key, value in program.items() if key not in ("command", "runs", "not_installed")},
-            "expected_seconds": AROUND.get(runtime, OF_CONTAINER) + program["expected_seconds"] * (program["runs"] + 1),
+            "runs": runs,
+            "parameters": {key: value for key, value in program.items() if key not in left_out},
+            "expected_seconds": AROUND.get(runtime, OF_CONTAINER) + program["expected_seconds"] * (runs + 1),
             "useful": True,
             "experiments": [],
             "reason": not_installed or lacking,
@@ -58,4 +61,4 @@ class Cells(design.Cells):
 
     def trial(self, plan: Plan, cells: Sequence[ProgramCell]) -> ProgramCell | None:
         """Return a cell with one run that counts."""
-        return {**min(cells, key=lambda cell: cell["path"]), "runs": 1}
+        return {**min(cells, key=lambda cell: (cell["stage"] == LOOK, cell["path"])), "runs": 1}

@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll import design
 from plimsoll.claims import book
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import OWN_VALUES, STAGES, Factors
+from plimsoll.designs.program.factors import BESIDE, LOOK, OWN_VALUES, STAGES, Factors
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.figures import sources
 
@@ -18,7 +18,7 @@ class Check(design.Check):
 
     def study(self, study: dict, source: str, refer: design.Refer) -> None:
         """Check stages, runtimes and patterns of a study. PlimsollError for a wrong one."""
-        refer("experiments", list(study["experiments"]), list(STAGES))
+        refer("experiments", list(study["experiments"]), [*STAGES, LOOK, *BESIDE])
         for name, experiment in study["experiments"].items():
             refer(f"experiments.{name}.runtime", experiment["runtime"], list(ladder.everything()))
         for name, metric in study["metrics"].items():

@@ -7,10 +7,13 @@ import pandas as pd
 
 from plimsoll.analysis import blocks, paper_tests
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STAGES, STEPS
+from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, HOST, OTHER, REMEDY, SAME, STAGES, STEPS
 
 # What a default is beside the baseline, and what it adds to the image's files.
 DEFAULT, CONTAINER = "its default", "its container"
+# What a run beside a neighbour has more than one without it.
+NEIGHBOUR = {(SAME, True): "a neighbour on this host", (SAME, False): "a neighbour in the same container"}
+NEIGHBOUR[OTHER, False] = "a neighbour in another container"
 COLUMNS = (
     "stage",
     "default",
@@ -41,8 +44,8 @@ def table(observations: pd.DataFrame) -> pd.DataFrame:
         made = [
             {**row, "metric": metric, **_change(own, row["stage"], row["runtime"], row["against"])} for row in _compared(own)
         ]
-        for stage in STAGES:
-            paper_tests.adjust([row for row in made if row["stage"] == stage], "p", "p_holm")
+        for stages in (*((stage,) for stage in STAGES), BESIDE):
+            paper_tests.adjust([row for row in made if row["stage"] in stages], "p", "p_holm")
         rows += made
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -62,6 +65,11 @@ def _compared(own: pd.DataFrame) -> list[dict]:
     ]
     if {HOST, FILES} <= first:
         found += [{**row, "against": FILES, "adds": CONTAINER} for row in found if row["default"]]
+    found += [
+        {"stage": FIRST, "default": name, "runtime": name, "against": one, "adds": ladder.SPLITTING}
+        for name in ladder.OF_SPLIT
+        if name in first and (one := ladder.unsplit(name)) in first
+    ]
     for default in ladder.DEFAULTS:
         levels = [level for level in ladder.levels(default) if level in there.get(STEPS, set())]
         if levels and levels[-1] == default:
@@ -74,7 +82,17 @@ def _compared(own: pd.DataFrame) -> list[dict]:
             found.append(
                 {"stage": REMEDY, "default": default, "runtime": remedy.runtime, "against": default, "adds": remedy.option}
             )
-    return found
+    return [*found, *_beside(there)]
+
+
+def _beside(there: dict[str, set[str]]) -> list[dict]:
+    """Return comparisons of runs beside a neighbour with runs without one, in the same runtime."""
+    return [
+        {"stage": stage, "default": name, "runtime": name, "against": name, "adds": NEIGHBOUR[stage, name == HOST]}
+        for name in (HOST, *ladder.DEFAULTS)
+        for stage in (SAME, OTHER)
+        if name in there.get(ALONE, set()) & there.get(stage, set())
+    ]
 
 
 def default_of(step: str) -> str:
@@ -83,8 +101,8 @@ def default_of(step: str) -> str:
 
 
 def _change(own: pd.DataFrame, stage: str, runtime: str, against: str) -> dict:
-    ours = own[own["stage"] == stage]
-    a, b = (blocks.sample(ours[ours["runtime"] == name]) for name in (runtime, against))
+    sides = ((stage, runtime), (ALONE if stage in BESIDE else stage, against))
+    a, b = (blocks.sample(own[(own["stage"] == one) & (own["runtime"] == name)]) for one, name in sides)
     in_a, in_b = blocks.within_blocks(*(blocks.by_block(one, np.mean) for one in (a, b)))
     change, low, high = blocks.change(a, b)
     positive = len(in_a) > 1 and (in_a > 0).all() and (in_b > 0).all()

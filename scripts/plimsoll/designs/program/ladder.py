@@ -22,13 +22,29 @@ class Remedy(NamedTuple):
 def _of_engine(name: str) -> tuple[Step, ...]:
     return (
         Step("files-cgroup", "a cgroup of its own"),
-        Step(f"{name}-open", "the container's root file system"),
+        Step(f"{name}-open", "the container's root file system and its cgroup's limits"),
         Step(f"{name}-processes", "namespaces of processes and shared memory, with a /dev/shm of 64 MB"),
         Step(f"{name}-unfiltered", "fewer capabilities"),
         Step(f"{name}-filtered", "the seccomp filter"),
         Step(name, "a network namespace and its bridge"),
     )
 
+
+# Levels in which the ranks of a program are split over containers. Each default is compared with its kind's one container.
+OF_SPLIT: dict[str, tuple[Step, ...]] = {
+    "docker-split": (
+        Step("docker-shared-ptrace", "several containers, on the host's IPC, PID and network, with CAP_SYS_PTRACE"),
+        Step("docker-shared", "no CAP_SYS_PTRACE"),
+        Step("docker-shared-daemon", "a daemon of Open MPI in each container, which has a host name of its own"),
+        Step("docker-shared-processes", "an IPC namespace for each container"),
+        Step("docker-host-network", "a process namespace for each container"),
+        Step("docker-split", "a network namespace for each container, on a bridge"),
+    ),
+    "podman-split": (Step("podman-split", "several containers"),),
+    "podman-rootless-split": (Step("podman-rootless-split", "several containers without root"),),
+    "singularity-split": (Step("singularity-split", "a container for each rank"),),
+}
+SPLITTING = "splitting"
 
 # Levels above the image's files, by the runtime that is the default of its kind.
 LADDERS: dict[str, tuple[Step, ...]] = {
@@ -44,6 +60,7 @@ LADDERS: dict[str, tuple[Step, ...]] = {
         Step("singularity-user", "a user namespace"),
     ),
     "charliecloud": (Step("charliecloud", "Charliecloud's mount namespace and user namespace"),),
+    **OF_SPLIT,
 }
 
 
@@ -62,8 +79,16 @@ REMEDIES: dict[str, Remedy] = {
     **_remedies("docker"),
     **_remedies("podman"),
     "singularity": Remedy("singularity-unpacked", "a sandbox in place of the SIF (apptainer build --sandbox)"),
+    "docker-shared-daemon": Remedy("docker-shared", "--ipc host --pid host --network host, and one mpirun on the host"),
+    "docker-split": Remedy("docker-host-network", "--network host"),
 }
 DEFAULTS = tuple(LADDERS)
+SPLIT = frozenset(step.runtime for steps in OF_SPLIT.values() for step in steps)
+
+
+def unsplit(runtime: str) -> str | None:
+    """Return the default with all ranks in one container that a split default is compared with; None for other levels."""
+    return runtime.removesuffix("-split") if runtime in OF_SPLIT else None
 
 
 def levels(runtime: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ CANNOT_START = 127
 CHECK_SECONDS = 60
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 KIBIBYTES = 1024
+LEFT = "the program ended and left processes running, so its time is unknown"
 
 
 def made(folder: Path, cell: ProgramCell) -> list[dict]:
@@ -41,7 +42,7 @@ def _problem(run: dict, folder: Path, limit: float) -> str | None:
     if run["late"]:
         return f"the program did not end within {limit:g} s"
     if run["left"]:
-        return "the program ended and left processes running, so its time is unknown"
+        return LEFT
     if run["signal"]:
         return f"the program was killed by signal {run['signal']}"
     if run["code"] == CANNOT_START:

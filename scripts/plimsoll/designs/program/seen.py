@@ -53,13 +53,17 @@ def _file_systems(mounts: str) -> dict[str, str]:
 def mapped(folder: Path, root: Path | None) -> dict[str, str]:
     """Return the build identifier of each file that the program mapped to execute, by its path.
 
-    `root` is where the image's files are on this host; None if the program had this host's files.
+    Files in `folder`, in which the program ran, are left out. `root` is where the image's files are on this host; None if the
+    program had this host's files.
     """
     lines = (line.split(maxsplit=5) for line in shared.text(folder / "mapped", MOST_BYTES).splitlines())
     found = dict.fromkeys(fields[5].strip() for fields in lines if len(fields) == 6 and "x" in fields[1])
     told = {}
     for path in (path for path in found if path.startswith("/")):
         own = _own_path(path, root)
+        # Files of the user's folder are the same everywhere. Others may be gone: the program deleted them.
+        if Path(path).is_relative_to(folder) or not own.is_file():
+            continue
         told[str(Path("/", own.relative_to(root))) if root and own.is_relative_to(root) else path] = elf.build_id(own) or "none"
     return told
 

@@ -7,11 +7,13 @@ from statistics import mean
 
 import pandas as pd
 
+from plimsoll.designs.program import looking
+from plimsoll.designs.program.factors import BESIDE, LOOK, Looked
+from plimsoll.designs.program.looking import TOLD_FACTOR
 from plimsoll.measuring import record, status
 
-# Counts of a run of the program. They are shown if they differ by at least this factor.
+# Counts of a run of the program. They are shown if they differ by at least TOLD_FACTOR.
 COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (preempted)", "faults": "page faults"}
-TOLD_FACTOR = 1.5
 # Libraries that often decide about speed, by the name of their file. At most MOST_FILES files are shown.
 FIRST_NAMED = ("BLAS", "libc", "libm", "ld-linux-x86-64", "libgomp", "libmpi")
 BLAS = re.compile("blas|mkl_|blis|lapack")
@@ -31,10 +33,13 @@ def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
     """Return, for each comparison with a cost, its runtimes and a sentence for each difference that was observed."""
     told = []
     for row in ladder.itertuples():
-        if is_costly(row):
-            sides = [_observed(records, row.stage, name) for name in (row.against, row.runtime)]
+        if is_costly(row) and row.stage not in BESIDE:
+            names = (row.against, row.runtime)
+            sides = [_observed(records, row.stage, name) for name in names]
             if all(sides):
-                told.append({"runtime": row.runtime, "against": row.against, "adds": row.adds, "differs": differences(*sides)})
+                watched = looking.differences(*(_looked(records, name) for name in names))
+                differs = [*watched, *differences(*sides)]
+                told.append({"runtime": row.runtime, "against": row.against, "adds": row.adds, "differs": differs})
     return told
 
 
@@ -44,10 +49,33 @@ def _observed(records: Path, stage: str, runtime: str) -> list[dict]:
     return [one for one in map(record.read, paths) if one["status"] in status.COUNTED]
 
 
+def _looked(records: Path, runtime: str) -> Looked | None:
+    """Return what the watched run in a runtime showed; None if there is no such run that counts."""
+    seen = _observed(records, LOOK, runtime)
+    return seen[-1].get("looked") if seen else None
+
+
 def differences(before: list[dict], after: list[dict]) -> list[str]:
     """Return a sentence for each difference between the records of two cells."""
     a, b = before[-1], after[-1]
-    return [*_settings(a["inside"], b["inside"]), *_libraries(a["mapped"], b["mapped"]), *_counts(before, after)]
+    return [
+        *_messages(a, b),
+        *_settings(a["inside"], b["inside"]),
+        *_libraries(a["mapped"], b["mapped"]),
+        *_counts(before, after),
+    ]
+
+
+def _messages(a: Mapping, b: Mapping) -> list[str]:
+    """Return a sentence if the messages of MPI ranks travelled in another way."""
+    one, other = (carried(side["transport"]) if "transport" in side else None for side in (a, b))
+    return [f"messages: {one} before, {other} after"] if one and other and one != other else []
+
+
+def carried(transport: Mapping) -> str:
+    """Return how messages travelled, in words: the transport, and for shared memory whether single copies are allowed."""
+    way = transport["carried_by"]
+    return f"{way} (single copy {transport['single_copy']})" if "shared memory" in way else way
 
 
 def _settings(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
@@ -91,7 +119,10 @@ def _counts(before: list[dict], after: list[dict]) -> list[str]:
         if high >= FEW and high >= TOLD_FACTOR * low:
             told.append(f"{label}: {a:.0f} before, {b:.0f} after, in the mean of a run")
     for name in ("throttled_seconds", "stolen_seconds"):
-        a, b = (sum(one["noise"].get("during", {}).get(name) or 0.0 for one in side) for side in (before, after))
+        a, b = (
+            sum(one.get(name, 0.0) + (one["noise"].get("during", {}).get(name) or 0.0) for one in side)
+            for side in (before, after)
+        )
         if max(a, b) > 0.05 and max(a, b) > TOLD_FACTOR * min(a, b):
             told.append(f"{name.replace('_', ' ')}: {a:.2f} before, {b:.2f} after, in all runs")
     return told

@@ -4,7 +4,15 @@ from plimsoll import runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.pages.glossary import Term
 
-OF_STAGE = {"first": "first pass", "steps": "steps between", "remedy": "with one option"}
+OF_STAGE = {
+    "first": "first pass",
+    "steps": "steps between",
+    "remedy": "with one option",
+    "look": "watched and not timed",
+    "alone": "without a neighbour",
+    "same": "beside a neighbour",
+    "other": "beside a neighbour in another container",
+}
 GLOSSARY = (
     Term("ladder", "the steps between a program on this host and its container, each with one thing more than the one before"),
 )

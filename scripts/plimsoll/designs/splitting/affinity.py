@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from plimsoll.designs.splitting.scheme import SOCKETS, Scheme, Setting
-from plimsoll.errors import PlimsollError
-
-
-class Undefined(PlimsollError):
-    """The equations give a scheme no cores at a level of affinity; the text is the reason."""
+from plimsoll.errors import Unavailable
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ def places(level: str, setting: Setting, scheme: Scheme, share: bool = False) ->
     """Return the place of every container of a scheme at a level of affinity.
 
     One rank alone has the first core and its memory node at every level. With `share`, containers of less than one core share
-    a core: figure 40 has such containers, the equations do not. Raises Undefined if the equations define no place.
+    a core: figure 40 has such containers, the equations do not. Raises Unavailable if the equations define no place.
     """
     if scheme.alone:
         return [Place(setting.sockets[0][:1], setting.nodes[0][:1])]
@@ -84,7 +80,7 @@ def pinned(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]
 def of_all_sockets(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
     """CPU, equation 3: each container has its own cores, an equal number from each socket, and all memory nodes.
 
-    Raises Undefined if a container has no whole number of cores per socket, unless cores are shared (`share`).
+    Raises Unavailable if a container has no whole number of cores per socket, unless cores are shared (`share`).
     """
     per_socket = Fraction(scheme.cores, scheme.containers * len(setting.sockets))
     ranges = [_slice(i, per_socket, share) for i in range(scheme.containers)]
@@ -94,7 +90,7 @@ def of_all_sockets(setting: Setting, scheme: Scheme, share: bool = False) -> lis
 def of_one_socket(setting: Setting, scheme: Scheme, share: bool = False) -> list[Place]:
     """CPUMEM, equation 4: each container has its own cores, all of one socket, and the memory nodes of that socket.
 
-    Raises Undefined if a container needs more than one socket, or has no whole number of cores and `share` is false.
+    Raises Unavailable if a container needs more than one socket, or has no whole number of cores and `share` is false.
     """
     of_containers = []
     for socket, place in _sockets_of_containers(setting, scheme):
@@ -114,21 +110,21 @@ def of_one_socket_pinned(setting: Setting, scheme: Scheme, share: bool = False) 
 def _slice(number: int, width: Fraction, share: bool) -> slice:
     """Return stretch `number` of a list of cores, each stretch `width` cores wide.
 
-    With `share`, the ends of a fractional stretch are rounded outwards. Otherwise it raises Undefined.
+    With `share`, the ends of a fractional stretch are rounded outwards. Otherwise it raises Unavailable.
     """
     if width.denominator != 1 and not share:
-        raise Undefined(f"a container would have {width} core of a socket, which is not a whole number")
+        raise Unavailable(f"a container would have {width} core of a socket, which is not a whole number")
     return slice(math.floor(number * width), math.ceil((number + 1) * width))
 
 
 def _sockets_of_containers(setting: Setting, scheme: Scheme) -> list[tuple[int, int]]:
     """Return (s, index among the containers of socket s) for each container; each socket has N_cps containers.
 
-    Raises Undefined if there are fewer containers than sockets.
+    Raises Unavailable if there are fewer containers than sockets.
     """
     per_socket = Fraction(scheme.containers, len(setting.sockets))
     if per_socket < 1:
-        raise Undefined(f"a container needs the cores of {1 / per_socket} sockets, and cannot be held in one")
+        raise Unavailable(f"a container needs the cores of {1 / per_socket} sockets, and cannot be held in one")
     return [divmod(i, int(per_socket)) for i in range(scheme.containers)]
 
 

@@ -10,16 +10,17 @@ from plimsoll import design, instruments, runtimes, workloads
 from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.misplaced import misplaced
-from plimsoll.errors import Unavailable, begun
+from plimsoll.errors import Unavailable
 from plimsoll.host import disk, processes, shared
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
+from plimsoll.mpi.reports import first_words, transport
 from plimsoll.runtimes import segments
 from plimsoll.runtimes.base import Node, Runtime
-from plimsoll.workloads import kernels, printed
+from plimsoll.workloads import kernels
 from plimsoll.workloads.base import Application, InvalidOutput
 
 # Objects that may differ between ranks although the benchmark's bits are the same: the kernel's own page (vDSO), and plug-ins.
@@ -35,11 +36,6 @@ NOT_COMPARED = (
     "libbsd",
     "libmd.",
 )
-# Network bytes per rank above which messages went over TCP. The launcher's own traffic is about 100 kB per rank.
-MANY_BYTES = 10_000_000
-# Prefixes of a runtime's lines that do not explain a failure, and the maximal length of a quoted failure (characters).
-REMARKS = ("INFO:", "WARNING:")
-LONGEST = 200
 
 
 class Attempts(design.Attempts):
@@ -73,7 +69,7 @@ class Attempts(design.Attempts):
                 if isinstance(one, str) or not one.well:
                     break
         finally:
-            seconds["remove"] = lock.take_down(lambda: runtime.stop(nodes), runtimes.known().values())
+            seconds["remove"] = lock.take_down(lambda: runtime.stop(nodes), runtimes.known)
             if attempt.watch.room.refused and runtime.services:
                 with contextlib.suppress(Unavailable):
                     attempt.watch.room.moved({disk.CONTAINERS: runtime.storage()})
@@ -262,37 +258,3 @@ def chosen(ranks: list[dict]) -> dict[str, str]:
     if (most := max(one["threads"] for one in of_ranks)) > 1:
         raise InvalidOutput(f"{kernels.LIBRARY} had {most} threads in a rank, not one")
     return {kernels.LIBRARY: named.pop()}
-
-
-def transport(ranks: list[dict]) -> dict:
-    """Return how messages travelled: `carried_by` in words, and the counts behind it.
-
-    A rank maps the Open MPI shared-memory segments of itself and of every peer that it shares memory with. It reaches all
-    other peers over TCP, the only other transport in the image's configuration. The bytes that crossed the network interfaces
-    are a check: many of them mean TCP, whatever the segments say.
-    """
-    segments = [rank["shared_memory_segments"] for rank in ranks]
-    network = sum(sum(rank["network_bytes"].values()) for rank in ranks)
-    shared = max(segments) > 1
-    tcp = min(segments) < len(ranks) or network > MANY_BYTES * len(ranks)
-    names = [name for name, used in (("shared memory", shared), ("TCP", tcp and len(ranks) > 1)) if used]
-    return {
-        "carried_by": " and ".join(names) or "nothing",
-        "shared_memory_segments": segments,
-        "network_bytes": network,
-        "single_copy": ranks[0]["single_copy"],
-    }
-
-
-def first_words(folder: Path) -> str:
-    """Return the first paragraph of standard error that explains a failure, each line once.
-
-    Later paragraphs often only follow from the first.
-    """
-    said = []
-    for line in printed.lines(folder / "stderr.txt"):
-        if line and not line.startswith(("---", *REMARKS)):
-            said.append(line)
-        elif said:
-            break
-    return begun(" ".join(dict.fromkeys(said)), LONGEST) or "it printed nothing"

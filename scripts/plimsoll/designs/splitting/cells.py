@@ -13,6 +13,7 @@ from plimsoll.host import cpulist, sizing, topology
 from plimsoll.instruments.base import Instrument
 from plimsoll.interchange import Topology
 from plimsoll.measuring import record
+from plimsoll.planning import availability
 from plimsoll.workloads.base import Application
 
 STANDARD = "standard"
@@ -68,14 +69,14 @@ class Cells(design.Cells):
                     continue
                 cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
                 cell["host"] = sizing.of(host)["host"]
-                unseen = _unseen(study, experiment, cell, settings)
-                cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or unseen
-                cell["useful"] = not unseen
+                blind = _blind(study, experiment, cell, settings)
+                cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or (blind and blind.reason)
+                cell["useful"] = not blind
                 # The instrument's settings define what is measured, so they are keys of the cell.
                 cell.update({key: value for key, value in settings.items() if key != "reason"})
                 try:
                     places = affinity.places(level, setting, row, experiment.get("share_cores", False))
-                except affinity.Undefined as reason:
+                except Unavailable as reason:
                     cell.update(useful=False, reason=f"{level} is not defined here: {reason}")
                 else:
                     if missing is None:
@@ -87,13 +88,13 @@ class Cells(design.Cells):
                 cells.append(cell)
         return cells
 
-    def unseen(self, plan: SplittingPlan, study: dict, metrics: list[str]) -> dict[str, str]:
-        """Return the metrics that this host's instruments cannot measure, each with the reason."""
-        reasons = {
-            name: _unseen_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
+    def unavailable_metrics(self, plan: SplittingPlan, study: dict, metrics: list[str]) -> dict[str, Unavailable]:
+        """Return the metrics that this host's instruments cannot measure, by name."""
+        found = {
+            name: _unavailable_metric(study["metrics"][name], plan["instruments"][study["metrics"][name]["instrument"]])
             for name in metrics
         }
-        return {name: reason for name, reason in reasons.items() if reason}
+        return {name: unavailable for name, unavailable in found.items() if unavailable}
 
     def measured(self, cell: SplittingCell) -> dict:
         """Return the keys of a cell that say what is measured, in the order of its fingerprint.
@@ -211,18 +212,19 @@ def _unplaceable(cell: dict, host: Topology) -> str | None:
     return f"{runtime.label}: processors of its containers' own take cpusets, which this user may not make"
 
 
-def _unseen(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -> str | None:
+def _blind(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -> Unavailable | None:
     """Return why a cell's instrument can measure none of the experiment's metrics here; None if it can measure one."""
     of_cell = {"section": cell["section"], "instrument": cell["instrument"]}
     named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
     wanted = [metric for metric in named if of_cell.items() <= metric.items()]
-    reasons = [_unseen_metric(metric, settings) for metric in wanted]
-    return None if not reasons or None in reasons else "; ".join(dict.fromkeys(filter(None, reasons)))
+    found = [_unavailable_metric(metric, settings) for metric in wanted]
+    return None if not found or None in found else availability.joined(found)
 
 
-def _unseen_metric(metric: dict, settings: dict) -> str | None:
+def _unavailable_metric(metric: dict, settings: dict) -> Unavailable | None:
     instrument = instruments.find(metric["instrument"])
-    return next((reason for source in metric["source"] if (reason := instrument.missing(source, settings))), None)
+    reasons = (instrument.missing(source, settings) for source in metric["source"])
+    return next((Unavailable(reason) for reason in reasons if reason), None)
 
 
 def _several(runtime: str, level: str) -> bool:

@@ -95,8 +95,8 @@ def transports(runs: pd.DataFrame) -> list[dict]:
 def measured(folder: Path, loaded: dict) -> dict:
     """Return the tables that are made from runs: `profile_table` in the paper's layout, and `locality`.
 
-    `profile_table_not_here` and `locality_not_here` say why one was not measured; they are empty if it was. `folder` holds the
-    study's tables.
+    `profile_table_unavailable` and `locality_unavailable` say why one was not measured; they are empty if it was. `folder`
+    holds the study's tables.
     """
     # Imported here, because the charts take a second to import, and the terminal needs only this module's words.
     from plimsoll.designs.splitting import run_tables
@@ -111,7 +111,7 @@ def measured(folder: Path, loaded: dict) -> dict:
         made = pd.read_csv(folder / f"{name}.csv")
         key = {"mpi-profile": "profile_table", "locality": "locality"}[table["kind"]]
         reasons = made["not_here"].dropna() if "not_here" in made else pd.Series(dtype=str)
-        told[f"{key}_not_here"] = reasons.iloc[0] if len(reasons) else ""
+        told[f"{key}_unavailable"] = reasons.iloc[0] if len(reasons) else ""
         if key == "profile_table":
             told[key] = [] if len(reasons) else run_tables.as_printed(made)
         else:

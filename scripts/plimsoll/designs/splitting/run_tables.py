@@ -6,8 +6,8 @@ from plimsoll.analysis import paper_tests
 from plimsoll.analysis.tables import Asked
 from plimsoll.designs.splitting import profiles
 from plimsoll.designs.splitting.charts import profile
+from plimsoll.errors import Unavailable
 from plimsoll.planning import availability
-from plimsoll.planning.availability import Unmeasurable
 
 # The paper's names of HPCC's sections, where they differ from ours.
 PRINTED_SECTION = {"beff": "b_eff"}
@@ -22,8 +22,8 @@ def profiled(asked: Asked) -> pd.DataFrame:
 
     If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.
     """
-    if none := availability.table(asked.plan, asked.study, asked.name):
-        return asked.printed().assign(not_here=str(none))
+    if unavailable := availability.table(asked.plan, asked.study, asked.name):
+        return asked.printed().assign(not_here=unavailable.reason)
     runs = availability.runs(asked.plan, asked.study, asked.name)
     ours = profile.summarise(profiles.gather(asked.folder, asked.plan, runs))
     return asked.printed().assign(not_here=NO_RUN) if ours.empty else mpi_profile(ours, asked.printed())
@@ -34,8 +34,8 @@ def located(asked: Asked) -> pd.DataFrame:
 
     If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.
     """
-    if none := availability.table(asked.plan, asked.study, asked.name):
-        return asked.printed().assign(not_here=str(none))
+    if unavailable := availability.table(asked.plan, asked.study, asked.name):
+        return asked.printed().assign(not_here=unavailable.reason)
     observations = asked.observations()
     if observations.empty:
         return asked.printed().assign(not_here=NO_RUN)
@@ -70,7 +70,7 @@ def mpi_profile(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def locality(observations: pd.DataFrame, printed: pd.DataFrame, unseen: dict[str, Unmeasurable]) -> pd.DataFrame:
+def locality(observations: pd.DataFrame, printed: pd.DataFrame, unavailable: dict[str, Unavailable]) -> pd.DataFrame:
     """Return table 6, one row per benchmark, mode and affinity.
 
     A row has the share of memory loads that were local in percent, and the same of page allocations, each with its 95 %
@@ -86,7 +86,7 @@ def locality(observations: pd.DataFrame, printed: pd.DataFrame, unseen: dict[str
             row.update({f"{kind}_n": len(values), f"{kind}_percent": values.mean() if len(values) else None})
             row.update({f"{kind}_low": low, f"{kind}_high": high})
         paper = theirs.get((PRINTED_SECTION.get(section, section), mode)) if affinity == "any" else None
-        rows.append({**row, "paper_percent": paper, "not_here": str(unseen.get(f"{section}_local_rate", ""))})
+        rows.append({**row, "paper_percent": paper, "not_here": str(unavailable.get(f"{section}_local_rate", ""))})
     return pd.DataFrame(rows)
 
 

@@ -74,6 +74,11 @@ class Scheme:
         return self.ranks // self.cores
 
 
+def containers(name: str) -> int:
+    """Return the number of containers of a scheme: 4 for E3. Scheme n of a series has 2^(n-1) (liu2020, table 4)."""
+    return 1 if name == ALONE else 2 ** (int(name[1:]) - 1)
+
+
 def single(name: str) -> str:
     """Return the scheme with one container and as many ranks as a scheme has: E1 for E3."""
     return f"{name[0]}1"

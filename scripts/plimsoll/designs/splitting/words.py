@@ -1,7 +1,7 @@
 """Names of levels and cells of a splitting study, for people: two Docker containers, exactly subscribed, any processor."""
 
 from plimsoll import runtimes
-from plimsoll.designs.splitting.scheme import ALONE
+from plimsoll.designs.splitting.scheme import ALONE, containers
 from plimsoll.instruments.base import Instrument
 from plimsoll.pages.glossary import Term
 
@@ -107,14 +107,11 @@ def level(factor: str, name: str) -> str:
 
 
 def deployment(scheme: str, runtime: str) -> str:
-    """Return a scheme and a runtime for people: 'two Docker containers' for E2 and docker.
-
-    Scheme n of a series has 2^(n-1) containers (liu2020, table 4).
-    """
+    """Return a scheme and a runtime for people: 'two Docker containers' for E2 and docker."""
     label = level("runtime", runtime)
     if scheme == ALONE:
         return f"one rank alone, {label}"
-    number = 2 ** (int(scheme[1:]) - 1)
+    number = containers(scheme)
     counted = f"{NUMBERS.get(number, number)} "
     if runtime == BARE:
         return label if number == 1 else f"{label} in {counted}groups"

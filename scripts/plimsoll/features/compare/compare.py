@@ -58,10 +58,12 @@ def _told(each: dict, paths: tuple[Path, Path], terms, ended, out: Path | None, 
     """Write the files of a comparison and print it. Raise PlimsollError if the sets cannot be compared."""
     from plimsoll.errors import PlimsollError
     from plimsoll.features.compare import asked, outputs, studies, text
+    from plimsoll.pages import also_made
     from plimsoll.pages.formats import capital
     from plimsoll.terminal import screen
 
     written = outputs.write(each, paths, terms, ended, out or asked.folder(*paths))
+    also_made.refresh(Path(asked.RESULTS))
     if json:
         print(next(path for path in written if path.suffix == ".json").read_text().strip())
     else:

@@ -78,9 +78,14 @@ class Hosts:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Return the names of each two hosts that are compared; none without the feature `compare`."""
-        can_compare = "compare" in features.modules()
-        return list(combinations(self.named, 2)) if self.compare and can_compare else []
+        """Return the names of each two hosts that are compared: those that measure a study in common.
+
+        The list is empty without the feature `compare`.
+        """
+        if not self.compare or "compare" not in features.modules():
+            return []
+        pairs = combinations(self.named.items(), 2)
+        return [(one, other) for (one, a), (other, b) in pairs if set(a.studies) & set(b.studies)]
 
     @property
     def image_settings(self) -> list[str]:

@@ -204,8 +204,8 @@ def _shown(result: dict, comparisons: list[dict]) -> dict | None:
 
 def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path) -> str:
     """Return the page as HTML. Its links are relative to `folder`, in which it lies."""
-    parts = {name: [_finding(claim, columns, folder) for claim in _judged(name, columns)] for name in loaded}
-    every = [finding for of_study in parts.values() for finding in of_study]
+    parts = {name: [_row(claim, columns, folder) for claim in _judged(name, columns)] for name in loaded}
+    every = [claim for of_study in parts.values() for claim in of_study]
     return (
         formats.environment()
         .get_template("hosts/hosts.html.j2")
@@ -215,7 +215,7 @@ def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path)
             studies=loaded,
             questions={name: book.questions(name) for name in loaded},
             standings=_standings(every),
-            differing=[finding for finding in every if finding["standing"] == across.DIFFERS],
+            differing=[claim for claim in every if claim["standing"] == across.DIFFERS],
             choices=_choices(every, columns),
             compared=_compared(columns, folder),
             verdicts=verdicts.ON_CLAIM,
@@ -230,7 +230,7 @@ def _judged(study: str, columns: Sequence[Column]) -> list[dict]:
     return [claim for claim in book.load(study) if any(claim["id"] in column.results for column in columns)]
 
 
-def _finding(claim: dict, columns: Sequence[Column], folder: Path) -> dict:
+def _row(claim: dict, columns: Sequence[Column], folder: Path) -> dict:
     """Return the row of a claim on the page."""
     cells = [_cell(column, claim, folder) for column in columns]
     there = {column.name: column.results[claim["id"]] for column in columns if claim["id"] in column.results}
@@ -299,7 +299,7 @@ def _host(column: Column, folder: Path) -> dict:
         "name": column.name,
         "machines": [(of, facts) for of, facts in column.machines.items() if facts],
         "studies": sorted(column.studies),
-        "findings": len(counted),
+        "claims": len(counted),
         **numbers,
         **findings.sizes(counted),
         "fragile": findings.fragile(counted),
@@ -309,17 +309,17 @@ def _host(column: Column, folder: Path) -> dict:
 
 def _standings(every: list[dict]) -> list[dict]:
     """Return how many claims have which standing between hosts. Claims that repeat another one are not counted."""
-    counted = [finding["standing"] for finding in every if not finding["repeats"]]
-    return [{"name": name, "says": says, "findings": counted.count(name)} for name, says in across.STANDINGS.items()]
+    counted = [claim["standing"] for claim in every if not claim["repeats"]]
+    return [{"name": name, "says": says, "claims": counted.count(name)} for name, says in across.STANDINGS.items()]
 
 
 def _choices(every: list[dict], columns: Sequence[Column]) -> list[dict]:
     """Return the filters of the page, with the values that some claim has."""
     there = {
-        "study": ("Study", [finding["study"] for finding in every]),
-        "question": ("Research question", [f"{finding['study']} {finding['question']}" for finding in every]),
+        "study": ("Study", [claim["study"] for claim in every]),
+        "question": ("Research question", [f"{claim['study']} {claim['question']}" for claim in every]),
         "standing": ("Together", [name for name in across.STANDINGS if any(one["standing"] == name for one in every)]),
-        "verdict": ("Verdict", [one for finding in every for one in finding["verdicts"]]),
+        "verdict": ("Verdict", [one for claim in every for one in claim["verdicts"]]),
     }
     order = [*verdicts.ON_CLAIM, *(f"{column.name}: {verdict}" for column in columns for verdict in verdicts.ON_CLAIM)]
     rank = {value: number for number, value in enumerate(order)}

@@ -21,6 +21,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--fail-above", type=float)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--hyperfine", type=Path)
+    parser.add_argument("--junit", type=Path)
     given = parser.parse_args(words)
 
     def work() -> int:
@@ -35,7 +36,7 @@ def _measure(given) -> int:
     from plimsoll.config import studies
     from plimsoll.designs.program import why
     from plimsoll.errors import Incomplete
-    from plimsoll.features.try_program import stages, telling
+    from plimsoll.features.try_program import junit, stages, telling
     from plimsoll.features.try_program import study as making
 
     study = studies.load(given.study, designs.known())
@@ -53,6 +54,8 @@ def _measure(given) -> int:
     (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
     if given.hyperfine:
         given.hyperfine.write_text(json.dumps(telling.hyperfine(study, observations), indent=1) + "\n")
+    if given.junit:
+        junit.write(given.junit, study, found, told["answer"], _missing(study, folder), given.fail_above)
     if given.json:
         print(json.dumps(told, indent=1))
     else:
@@ -67,6 +70,18 @@ def _measure(given) -> int:
             )
         )
     return _judged(study, found, given.fail_above)
+
+
+def _missing(study, folder: Path) -> dict[str, str]:
+    """Return the defaults that cannot be had here, each with the reason."""
+    from plimsoll.designs.program.factors import FIRST
+    from plimsoll.features.try_program import study as making
+    from plimsoll.measuring import planned
+
+    cells = planned.read(folder / "plan.json")["cells"].values()
+    planned_ones = {cell["runtime"]: cell["reason"] for cell in cells if cell["stage"] == FIRST}
+    others = {name: reason for name, reason in making.missing_here().items() if name not in planned_ones}
+    return {**others, **{name: reason for name, reason in planned_ones.items() if reason and name in making.ladder.DEFAULTS}}
 
 
 def _judged(study, found, most: float | None) -> int:

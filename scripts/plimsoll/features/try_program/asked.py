@@ -10,6 +10,7 @@ from typing import NamedTuple
 from plimsoll.designs.program.check import check_name, check_pattern
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.features.try_program import copied
+from plimsoll.features.try_program.ranks import Ranks
 
 # Largest folder that is copied for a study (bytes).
 LARGEST = 2**30
@@ -44,6 +45,8 @@ class Asked(NamedTuple):
     minutes: float
     width: float
     limit: float
+    ranks: Ranks | None = None
+    beside: tuple[str, ...] = ()
 
 
 def metric(text: str, better: str | None) -> Metric:
@@ -76,10 +79,10 @@ def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
     return found
 
 
-def exported(file: Path | None) -> Path | None:
-    """Return the path of a file to write. Raise PlimsollError if it cannot be written."""
+def exported(file: Path | None, option: str = "--export-hyperfine") -> Path | None:
+    """Return the path of a file to write. Raise PlimsollError, which names the option, if it cannot be written."""
     if file and (file.is_dir() or not file.absolute().parent.is_dir()):
-        raise PlimsollError(f"--export-hyperfine {file}: this is a folder, or its folder is not there. Nothing was measured.")
+        raise PlimsollError(f"{option} {file}: this is a folder, or its folder is not there. Nothing was measured.")
     return file
 
 

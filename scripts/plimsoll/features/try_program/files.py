@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import trial
+from plimsoll.features.try_program import ranks, trial
 from plimsoll.features.try_program.asked import Asked
 
 # Programs that runtimes start in a container, and that a look into it needs.
@@ -20,6 +20,8 @@ EMPTY = ("dev", "etc", "proc", "root", "run", "sys", "tmp", "var/tmp", "opt")
 # A system call of a trace that succeeded: the folder that a path is relative to, and the path.
 CALL = re.compile(r'^\d+ +\w+\((?:(?:AT_FDCWD|\d+)(?:<(?P<at>[^>]*)>)?, )?"(?P<path>(?:[^"\\]|\\.)*)".*\) += (?!-1)')
 LOADED = re.compile(r"(?:=> )?(/\S+) \(0x")
+# How long a neighbour is watched for the files that it opens (s).
+NEIGHBOUR_SECONDS = 3.0
 LARGEST = 4 * 2**30
 
 
@@ -29,12 +31,23 @@ def needed(asked: Asked) -> list[Path]:
     opened = _opened(asked)
     tools = [Path(found) for name in TOOLS if (found := shutil.which(name))]
     own = [program] if not asked.folder or not program.is_relative_to(asked.folder) else []
-    loaded = [path for one in (program, *tools) for path in _loaded(one)]
-    found = dict.fromkeys([*own, *tools, *loaded, *opened])
+    if asked.ranks:
+        own += ranks.files_beside(opened)
+    loaded = [path for one in dict.fromkeys([program, *tools, *own]) for path in _loaded(one)]
+    found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(asked)])
     kept = {path for path in found if path.is_file() and not _is_left_out(path, asked.folder)}
     if (size := sum(path.stat().st_size for path in kept)) > LARGEST:
         raise PlimsollError(f"The program's files take {size >> 30} GiB, too much to be packed: give an image with --image.")
     return sorted(kept)
+
+
+def _of_neighbour(asked: Asked) -> list[Path]:
+    """Return the files of the program that runs beside it; empty without one. It may have no end."""
+    if not asked.beside:
+        return []
+    program = _program(asked._replace(command=asked.beside))
+    ended = ("timeout", "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *asked.beside)
+    return [program, *_loaded(program), *_opened(asked._replace(command=ended))]
 
 
 def _program(asked: Asked) -> Path:
@@ -66,7 +79,8 @@ def _opened(asked: Asked) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         work, trace = Path(temporary, "work"), Path(temporary, "trace")
         trial.prepare(asked, work)
-        words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace), *asked.command]
+        words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
+        words += [*ranks.launched(asked.ranks), *asked.command]
         environment = {**asked.variables, "PATH": trial.path_of(asked), "HOME": str(work), "LANG": "C.UTF-8"}
         try:
             subprocess.run(

@@ -4,17 +4,15 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.designs.program import attempts
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import files
+from plimsoll.features.try_program import files, sif
 from plimsoll.features.try_program.asked import Asked
 from plimsoll.images import client
-from plimsoll.runtimes.apptainer import executable
 
 IMAGE = "program"
 PACKED, TIMER = "files.tar", "timed"
@@ -73,8 +71,7 @@ def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[st
     path = Path(image)
     _refuse_both(image)
     if path.suffix == ".sif" or path.suffix == ".def":
-        _unpack_sif(path, folder / PACKED)
-        return f"FROM scratch\nADD {PACKED} /\n", {}
+        return f"FROM scratch\nADD {PACKED} /\n", sif.unpack(path, folder / PACKED)
     tag = _tag(path) if path.exists() else image
     try:
         architecture = client.asked("image", "inspect", "--format", "{{.Architecture}}", tag).strip()
@@ -121,22 +118,3 @@ def _tag(path: Path) -> str:
     except Unavailable as problem:
         raise PlimsollError(f"No image could be made from {path}: {problem}.") from problem
     return said.strip().rpartition(": ")[2]
-
-
-def _unpack_sif(path: Path, target: Path) -> None:
-    """Write the files of a SIF, or of an Apptainer definition, into an archive."""
-    if not path.is_file():
-        raise PlimsollError(f"There is no file {path}: nothing was measured.")
-    sandbox = target.with_name("sandbox")
-    try:
-        done = subprocess.run(
-            [executable(), "build", "--sandbox", "--force", str(sandbox), str(path)], capture_output=True, text=True
-        )
-    except Unavailable as problem:
-        raise PlimsollError(f"{path} needs Apptainer: {problem}.") from problem
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["it said nothing"]
-        raise PlimsollError(f"Apptainer could not unpack {path}: {said[-1]}.")
-    left_out = ["--exclude=./dev/*", "--exclude=./proc/*", "--exclude=./sys/*"]
-    subprocess.run(["tar", "--create", "--file", str(target), *left_out, "--directory", str(sandbox), "."], check=True)
-    shutil.rmtree(sandbox)

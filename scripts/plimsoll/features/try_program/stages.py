@@ -5,6 +5,7 @@ number of blocks follows from the spread of the first ones, never from a p-value
 """
 
 import math
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,20 +19,27 @@ from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, why
 from plimsoll.designs.program.cells import AROUND, OF_CONTAINER
-from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
+from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program.study import PROFILE
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import noise, planned
 from plimsoll.planning import repetitions
 
 # Blocks that a stage begins with, and has at most.
 LEAST, MOST = 5, 400
 # Shares of the whole time that may be spent at the end of a stage.
-ENDS = {FIRST: 0.5, STEPS: 0.85, REMEDY: 1.0}
+ENDS = {FIRST: 0.5, **dict.fromkeys(BESIDE, 0.7), STEPS: 0.85, REMEDY: 0.95, LOOK: 1.0}
 # Rounds of a stage after its first blocks: each begins the workflow again, which takes seconds.
 ROUNDS = 2
-OF_STAGE = {STEPS: "the steps between", REMEDY: "what one option gives back"}
+OF_STAGE = {
+    STEPS: "the steps between",
+    REMEDY: "what one option gives back",
+    LOOK: "a look at both sides of a cost",
+    ALONE: "runs beside a neighbour",
+}
+# A watched run takes about so many times as long as others.
+SLOWED = 3
 # Quantile of the normal distribution that a 95 % interval reaches to.
 REACH = 1.96
 
@@ -44,7 +52,11 @@ class Budget(NamedTuple):
 
     def left(self, stage: str) -> float:
         """Return the seconds until a stage must have ended."""
-        return self.begun + ENDS[stage] * self.seconds - time.monotonic()
+        return self.end(stage) - time.monotonic()
+
+    def end(self, stage: str) -> float:
+        """Return the moment at which a stage must have ended (s of the monotonic clock)."""
+        return self.begun + ENDS[stage] * self.seconds
 
 
 def measure(study: Study, folder: Path) -> pd.DataFrame:
@@ -59,6 +71,11 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
     before = {cell: _measured(folder, cell) for cell in repetitions.asked(folder, PROFILE).cells}
     wanted = {cell: number for cell, number in before.items() if number}
     wanted = _spend(study, folder, budget, FIRST, first, wanted)
+    if names := study["experiments"].get(ALONE, {}).get("runtime"):
+        if missing(study, folder, ALONE, names) > budget.left(ALONE):
+            _no_time(ALONE)
+        else:
+            wanted = _spend(study, folder, budget, ALONE, names, wanted)
     found = table(study, folder)
     better = study["metrics"][study["answer"]["metrics"][0]]["better"]
     for stage, choose in ((STEPS, steps_of), (REMEDY, lambda found: remedies_of(found, better))):
@@ -66,13 +83,32 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
         if not runtimes:
             continue
         if missing(study, folder, stage, runtimes) > budget.left(stage):
-            print(
-                f"plimsoll: no time is left for {OF_STAGE[stage]}: more `minutes` in the study's file measure it.", flush=True
-            )
+            _no_time(stage)
             continue
         wanted = _spend(study, folder, budget, stage, runtimes, wanted)
         found = table(study, folder)
+    _look(study, folder, budget, sides_of(found), wanted)
     return found
+
+
+def _no_time(stage: str) -> None:
+    print(f"plimsoll: no time is left for {OF_STAGE[stage]}: more `minutes` in the study's file measure it.", flush=True)
+
+
+def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], before: dict[str, int]) -> None:
+    """Watch the program once in each of these runtimes, if there is time. Studies of older versions have no such runs."""
+    known = study["experiments"].get(LOOK, {}).get("runtime", [])
+    new = [name for name in runtimes if name in known and not before.get(f"{LOOK}/{name}")]
+    if not new:
+        return
+    each = OF_CONTAINER + SLOWED * study["program"]["expected_seconds"]
+    if len(new) * each > budget.left(LOOK):
+        _no_time(LOOK)
+        return
+    os.environ[noise.WAIT_UNTIL] = str(budget.end(LOOK))
+    configuration.wish(new, "optional")
+    repetitions.ask(folder, PROFILE, repetitions.Asked({**before, **{f"{LOOK}/{name}": 1 for name in new}}, exact=True))
+    rounds.make([f"{folder}/observations.csv"], [])
 
 
 def refuse_short(study: Study, folder: Path, runtimes: Sequence[str]) -> None:
@@ -87,8 +123,9 @@ def refuse_short(study: Study, folder: Path, runtimes: Sequence[str]) -> None:
 
 def missing(study: Study, folder: Path, stage: str, runtimes: Sequence[str]) -> float:
     """Return the seconds that the blocks take which a stage still needs for an interval."""
-    done = min(_measured(folder, f"{stage}/{name}") for name in runtimes)
-    return max(0, LEAST - done) * block_seconds(study["program"], runtimes)
+    cells = _cells(study, stage, runtimes)
+    done = min(_measured(folder, cell) for cell in cells)
+    return max(0, LEAST - done) * block_seconds(study["program"], runtimes) * len(cells) / len(runtimes)
 
 
 def block_seconds(program: dict, runtimes: Sequence[str]) -> float:
@@ -120,13 +157,23 @@ def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
     return list(dict.fromkeys(name for row in steps for name in (row.default, ladder.REMEDIES[row.runtime].runtime)))
 
 
+def sides_of(found: pd.DataFrame) -> list[str]:
+    """Return the runtimes on the two sides of each step that costs something. What gives a step back has no new sides."""
+    steps = [
+        row for row in found.itertuples() if row.stage in (FIRST, STEPS) and row.adds != effects.DEFAULT and why.is_costly(row)
+    ]
+    return list(dict.fromkeys(name for row in steps for name in (row.against, row.runtime)))
+
+
 def _spend(
     study: Study, folder: Path, budget: Budget, stage: str, runtimes: Sequence[str], before: dict[str, int]
 ) -> dict[str, int]:
     """Measure blocks of a stage until its intervals are narrow enough or its time is over. Return the blocks by cell."""
-    cells = [f"{stage}/{name}" for name in runtimes]
+    cells = _cells(study, stage, runtimes)
     number, wanted = max(LEAST, *(before.get(cell, 0) for cell in cells)), dict(before)
     configuration.wish(runtimes, "optional")
+    # Waits for an idle machine are a part of the study's minutes.
+    os.environ[noise.WAIT_UNTIL] = str(budget.end(stage))
     for _ in range(1 + ROUNDS):
         begun = time.monotonic()
         done = max(_measured(folder, cell) for cell in cells)
@@ -134,7 +181,11 @@ def _spend(
         repetitions.ask(folder, PROFILE, repetitions.Asked(wanted, exact=True))
         rounds.make([f"{folder}/observations.csv"], [])
         new = max(_measured(folder, cell) for cell in cells) - done
-        each = (time.monotonic() - begun) / new if new > 0 else block_seconds(study["program"], runtimes)
+        each = (
+            (time.monotonic() - begun) / new
+            if new > 0
+            else len(cells) / len(runtimes) * block_seconds(study["program"], runtimes)
+        )
         affordable = number + max(0, math.floor(budget.left(stage) / each))
         needed = _needed(table(study, folder), stage, study["program"]["width"])
         following = min(needed, affordable, MOST)
@@ -144,9 +195,17 @@ def _spend(
     return wanted
 
 
+def _cells(study: Study, stage: str, runtimes: Sequence[str]) -> list[str]:
+    """Return the cells of a stage. Runs beside a neighbour are measured in the same blocks as those without one."""
+    if stage not in BESIDE:
+        return [f"{stage}/{name}" for name in runtimes]
+    return [f"{one}/{name}" for one in BESIDE for name in runtimes if name in study["experiments"][one]["runtime"]]
+
+
 def _needed(found: pd.DataFrame, stage: str, width: float) -> int:
     """Return the blocks after which every interval of a stage should reach no further than `width` from its change."""
-    spread = found.loc[found["stage"] == stage, "deviation"].max()
+    stages = BESIDE if stage in BESIDE else (stage,)
+    spread = found.loc[found["stage"].isin(stages), "deviation"].max()
     if math.isnan(spread):
         return LEAST
     return max(LEAST, math.ceil((REACH * spread / width) ** 2))

@@ -1,11 +1,12 @@
 """Starts the measuring of a study of a program in its folder, as a process with the study's configuration."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll import designs, paths
+from plimsoll import designs, paths, spelling
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import recipe, study
@@ -64,17 +65,27 @@ def image(place: Place) -> Path:
 
 
 def measure(place: Place, options: Sequence[str]) -> int:
-    """Measure a study in its folder, and return the exit status of `python -m plimsoll.features.try_program`."""
+    """Measure a study in its folder, and return the exit status of `python -m plimsoll.features.try_program`.
+
+    The command that Ctrl-C names from here on goes on with the study: what the user typed may have made it.
+    """
+    os.environ[interruption.COMMAND] = spelling.command("reproduce", shlex.quote(_from_here(place.file)))
     os.chdir(place.folder)
     return interruption.run([sys.executable, "-m", "plimsoll.features.try_program", place.id, *options], _environment(place))
 
 
-def options(fail_above: float | None, json: bool, hyperfine: Path | None) -> list[str]:
+def _from_here(file: Path) -> str:
+    """Return the path of a file as the user would type it in the working directory."""
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
+
+
+def options(fail_above: float | None, json: bool, hyperfine: Path | None, junit: Path | None = None) -> list[str]:
     """Return the options of `python -m plimsoll.features.try_program`."""
     return [
         *(["--fail-above", f"{fail_above:g}"] if fail_above is not None else []),
         *(["--json"] if json else []),
         *(["--hyperfine", str(hyperfine.absolute())] if hyperfine else []),
+        *(["--junit", str(junit.absolute())] if junit else []),
     ]
 
 

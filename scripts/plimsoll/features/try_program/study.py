@@ -14,10 +14,11 @@ import yaml
 
 from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import copied, recipe, trial
+from plimsoll.features.try_program import beside, copied, ranks, recipe, trial
 from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.trial import Tried
 
 ID = "my-{name}"
@@ -33,8 +34,11 @@ TIMES = {
     "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
     "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
 }
+# Defaults as a user would call them.
+CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
+ONE_CONTAINER = tuple(name for name in CALLED if name not in ladder.OF_SPLIT)
 # A default, by the default that is measured in its place where both work.
-BETTER_OF = {"podman-rootless": "podman"}
+BETTER_OF = {"podman-rootless": "podman", "podman-rootless-split": "podman-split"}
 # Begins a file of claims that stays as it is: the user's own.
 OWN_CLAIMS = "# Claims of your own"
 HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
@@ -109,7 +113,9 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
         copied.copy(asked.folder, config / "folder")
-    defaults = defaults_here()
+    defaults = defaults_here(asked.ranks)
+    if asked.beside and (left_out := beside.left_out(defaults)):
+        tell(left_out)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
@@ -125,6 +131,8 @@ def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
     # It may be a link to a path in the image.
     if not os.path.lexists(Path(image["rootfs"]) / ENV):
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
+    if asked.ranks:
+        ranks.refuse_image(Path(image["rootfs"]))
     content = yaml.safe_load(place.file.read_text())
     program = content["program"]
     tried = trial.in_container(asked, image["tag"], program.get("image_variables", {}))
@@ -175,20 +183,33 @@ def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | N
     return tried
 
 
-def defaults_here() -> list[str]:
+def _is_wanted(default: str, asked: Ranks | None) -> bool:
+    """Return whether a default is measured: those that split ranks only for a user who wants that."""
+    if default in ladder.OF_SPLIT:
+        return bool(asked and asked.split)
+    return asked is None or asked.in_one
+
+
+def defaults_here(asked: Ranks | None = None) -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
-    found, reasons = [], []
-    for name in ladder.DEFAULTS:
-        if name == "singularity-user" or BETTER_OF.get(name) in found:
-            continue
+    wanted = [name for name in CALLED if _is_wanted(name, asked)]
+    missing = missing_here()
+    there = [name for name in wanted if (ladder.unsplit(name) or name) not in missing]
+    if not there:
+        reasons = "; ".join(f"{runtimes.find(name).label}: {reason}" for name, reason in missing.items())
+        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({reasons}).")
+    return [name for name in there if BETTER_OF.get(name) not in there]
+
+
+def missing_here() -> dict[str, str]:
+    """Return the runtimes that do not work here as a user would call them, each with the reason."""
+    missing = {}
+    for name in ONE_CONTAINER:
         try:
             runtimes.find(name).check()
-            found.append(name)
         except Unavailable as reason:
-            reasons.append(f"{runtimes.find(name).label}: {reason}")
-    if not found:
-        raise PlimsollError(f"No runtime works here, so there is nothing to compare ({'; '.join(reasons)}).")
-    return found
+            missing[name] = str(reason)
+    return missing
 
 
 def digest_of(folder: Path) -> str:
@@ -228,6 +249,8 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
     baseline = HOST if tried else FILES
     command = " ".join(asked.command)
     rows = [FILES, *defaults] if tried else list(defaults)
+    first = [*([HOST] if tried else []), FILES, *defaults]
+    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
     return {
         "id": name,
         "title": f"What a container costs: {command}"[:200],
@@ -246,9 +269,12 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
         "program": _program(asked, files, tried, folder),
         "metrics": metrics,
         "experiments": {
-            FIRST: {"section": "ours", "runtime": [*([HOST] if tried else []), FILES, *defaults]},
-            STEPS: {"section": "ours", "runtime": list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))},
+            FIRST: {"section": "ours", "runtime": first},
+            STEPS: {"section": "ours", "runtime": steps},
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
+            # mpirun starts ranks itself, so that the timer cannot watch them.
+            **({} if asked.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
+            **(beside.experiments(first, defaults) if asked.beside else {}),
         },
         "figures": {
             "ladder": {
@@ -279,11 +305,13 @@ def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) 
         "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
         "expected_seconds": round(seconds, 4),
         "files": files,
+        **ranks.parameters(asked.ranks),
         "minutes": asked.minutes,
         "width": asked.width,
         **trial.parameters_of(asked),
         **({"folder": folder} if folder else {}),
         **({"variables": asked.variables} if asked.variables else {}),
+        **({"beside": list(asked.beside)} if asked.beside else {}),
         **({"output": tried.outputs[0]} if same else {}),
         **({} if tried else {"not_installed": f"{asked.command[0]} does not run with this host's files"}),
     }

@@ -1,6 +1,7 @@
 """The answer about a program: one sentence per default, what to do, and files for other programs."""
 
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from plimsoll.analysis import blocks
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, words
 from plimsoll.designs.program.effects import CONTAINER
-from plimsoll.designs.program.factors import FILES, FIRST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, OTHER, REMEDY, SAME, STEPS
 from plimsoll.designs.program.why import COSTLY, is_costly
 from plimsoll.pages.formats import capital
 
@@ -18,6 +19,7 @@ from plimsoll.pages.formats import capital
 ALIKE = 0.02
 # Lines for each cost in a terminal; the page has all.
 MOST_LINES = 4
+PLACES = {SAME: "in one {} container", OTHER: "in two {} containers"}
 POSITIVE = {"slower": "slow", "higher": "high"}
 
 
@@ -26,7 +28,8 @@ def answer(study: Study, found: pd.DataFrame) -> list[str]:
     metric = study["metrics"][study["answer"]["metrics"][0]]
     [baseline] = study["answer"]["baseline"]["runtime"]
     told = [
-        _of_default(row, metric, words.level("runtime", baseline), found) for row in _defaults(found, baseline).itertuples()
+        [*_of_default(row, metric, words.level("runtime", baseline), found), *_splitting(row.runtime, study, metric, found)]
+        for row in _defaults(found, baseline).itertuples()
     ]
     return [sentence for sentences in told for sentence in sentences]
 
@@ -110,6 +113,38 @@ def _remedies(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
     return told
 
 
+def _splitting(default: str, study: Study, metric: dict, found: pd.DataFrame) -> list[str]:
+    """Return the sentence about what splitting ranks over containers costs; empty for a default that does not split them."""
+    own = found[(found["stage"] == FIRST) & (found["runtime"] == default) & (found["adds"] == ladder.SPLITTING)]
+    told = []
+    for row in own.itertuples():
+        number = study["program"]["containers"]
+        if math.isnan(row.low):
+            told.append(f"Whether {number} containers differ from one is unknown: too few runs count.")
+        elif is_costly(row):
+            told.append(f"Over {number} containers it is {compared(row, metric)} in one {interval(row)}.")
+        else:
+            told.append(f"Over {number} containers and in one it is {_alike(row)}.")
+    return told
+
+
+def neighbour(study: Study, found: pd.DataFrame) -> list[str]:
+    """Return a sentence about what a neighbour costs the program, in each runtime; empty if the user has not asked."""
+    command = study["program"].get("beside")
+    if not command:
+        return []
+    metric = study["metrics"][study["answer"]["metrics"][0]]
+    own = [row for row in found.itertuples() if row.stage in PLACES and not math.isnan(row.low)]
+    if not own:
+        return [f"Beside `{shlex.join(command)}`: too few runs count for an answer."]
+    return [f"Beside `{shlex.join(command)}`: {'; '.join(_of_neighbour(row, metric) for row in own)}."]
+
+
+def _of_neighbour(row, metric: dict) -> str:
+    place = "on this host" if row.runtime == HOST else PLACES[row.stage].format(words.level("runtime", row.runtime))
+    return f"{place} it is {f'{compared(row, metric)} alone {interval(row)}' if is_costly(row) else _alike(row)}"
+
+
 def _alike(row) -> str:
     reach = max(abs(row.low), abs(row.high))
     if reach <= ALIKE:
@@ -160,10 +195,15 @@ def _lower(name: str) -> str:
 
 def loss(study: Study, found: pd.DataFrame) -> float:
     """Return the largest loss that the intervals of the defaults show for sure; 0.0 if none shows one."""
+    return max(losses(study, found).values(), default=0.0)
+
+
+def losses(study: Study, found: pd.DataFrame) -> dict[str, float]:
+    """Return, by default, the loss that its interval shows for sure; 0.0 if it shows no loss. A default without an interval is
+    left out."""
     sign = 1 if study["metrics"][study["answer"]["metrics"][0]]["better"] == "lower" else -1
     own = _defaults(found, study["answer"]["baseline"]["runtime"][0])
-    least = [min(sign * row.low, sign * row.high) for row in own.itertuples() if not math.isnan(row.low)]
-    return max([0.0, *least])
+    return {row.runtime: max(0.0, min(sign * row.low, sign * row.high)) for row in own.itertuples() if not math.isnan(row.low)}
 
 
 def reasons(differences: Sequence[dict]) -> list[str]:
@@ -182,7 +222,7 @@ def document(study: Study, observations: pd.DataFrame, found: pd.DataFrame, diff
         "study": study["id"],
         "command": study["program"]["command"],
         "files": study["program"]["files"],
-        "answer": [*silent(study, observations), *answer(study, found)],
+        "answer": [*silent(study, observations), *answer(study, found), *neighbour(study, found)],
         "why": list(differences),
         "comparisons": [{key: _plain(value) for key, value in row.items()} for row in every.to_dict("records")],
     }

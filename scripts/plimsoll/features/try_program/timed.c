@@ -1,20 +1,29 @@
 /* Runs a program several times, and writes what each run took.
  *
  *   timed FOLDER LIMIT COUNT PROGRAM...
+ *   timed --rank FOLDER RUN PROGRAM...
+ *   timed --again FOLDER PROGRAM...
  *   timed --pause
  *
  * Run i (from 0) works in FOLDER/i/work, and prints into FOLDER/i/stdout.txt and stderr.txt. Its variables are those of
  * FOLDER/variables, each ended by a zero byte. FOLDER/timed.jsonl gets one line per run, with seconds, KiB and counts.
  * Run 0 is a warm-up, in which the files that the program maps are noted in FOLDER/mapped. FOLDER/inside says what a program
- * sees of the machine. With --pause it only waits, to keep a container up.
+ * sees of the machine. With --pause it only waits, to keep a container up. If COUNT is `look`, there is one run, in which
+ * the program is watched (look.c) and not timed.
+ *
+ * With --again the program runs over and over in FOLDER/work until it fails. What it prints is dropped.
+ *
+ * With --rank it is started by mpirun, once per rank, and runs the program once. It writes FOLDER/RUN/ranks/RANK.json, with
+ * the times at which the rank began and ended. In run 0 it also notes what carried the rank's messages, and rank 0 has the files
+ * `inside` and `mapped` in FOLDER/RUN.
  *
  * It is linked statically, so that the same bits run in every image and on the host.
  */
 #define _GNU_SOURCE
+#include "timed.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +32,17 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 8192, FOLDER_BYTES = 4096, VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000 };
+enum { VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000 };
+/* Open MPI's segments of shared memory that are told apart, and how much of their names. */
+enum { SEGMENTS = 256, NAME_BYTES = 64 };
 
 static volatile sig_atomic_t late;
+static int looks;
 static pid_t running;
 
 static void too_late(int number) {
@@ -92,8 +105,7 @@ static void note_inside(const char *folder) {
     fclose(target);
 }
 
-/* Copies the list of files that a process maps, if it maps more of them than were noted before. */
-static size_t note_mapped(pid_t process, const char *folder, size_t before) {
+size_t note_mapped(pid_t process, const char *folder, size_t before) {
     static char buffer[1 << 20];
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "/proc/%d/maps", process);
@@ -127,9 +139,38 @@ static void become(const char *place, char **program, char **variables) {
     }
     snprintf(path, sizeof path, "%s/work", place);
     if (chdir(path)) fail(path);
+    if (looks) wait_for_look();
     environ = variables;
     execvp(program[0], program);
     fail(program[0]);
+}
+
+/* Runs a program over and over. Returns if it fails, or is killed. */
+static int again(const char *folder, char **program) {
+    char path[PATH_BYTES];
+    int status;
+    snprintf(path, sizeof path, "%s/variables", folder);
+    char **variables = variables_of(path);
+    snprintf(path, sizeof path, "%s/work", folder);
+    if (chdir(path)) fail(path);
+    for (char **one = variables; *one; one++)
+        if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
+    environ = variables;
+    for (;;) {
+        pid_t process = fork();
+        if (process < 0) fail("fork");
+        if (!process) {
+            int nothing = open("/dev/null", O_RDWR);
+            for (int i = 0; i < 3; i++) dup2(nothing, i);
+            execvp(program[0], program);
+            _exit(CANNOT_START);
+        }
+        if (waitpid(process, &status, 0) < 0) fail("waitpid");
+        if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+            fprintf(stderr, "%s failed (status %d)\n", program[0], WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+            return 1;
+        }
+    }
 }
 
 /* Kills what a program has left running. This process gets the children of a process that ends. */
@@ -161,6 +202,10 @@ static void run(const char *folder, int number, double limit, char **program, ch
     if (!running) become(place, program, variables);
     setpgid(running, running);
     setitimer(ITIMER_REAL, &timer, NULL);
+    if (looks) {
+        look_at(running, folder, &late);
+        exit(0);
+    }
     size_t noted = 0;
     while (number == 0) {
         noted = note_mapped(running, folder, noted);
@@ -186,9 +231,131 @@ static void run(const char *folder, int number, double limit, char **program, ch
     if (late || left || !WIFEXITED(status)) exit(0);
 }
 
+/* Variables by which Open MPI's launcher tells a rank who it is. */
+static int is_of_launcher(const char *variable) {
+    static const char *const begins[] = {"OMPI_", "PMIX_", "ORTE_", "OPAL_"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (!strncmp(variable, begins[i], strlen(begins[i]))) return 1;
+    return 0;
+}
+
+/* The launcher's variables, then those of a file. */
+static char **variables_of_rank(const char *path) {
+    static char *found[2 * VARIABLES + 1];
+    size_t number = 0;
+    for (char **one = environ; *one && number < VARIABLES; one++)
+        if (is_of_launcher(*one)) found[number++] = *one;
+    for (char **one = variables_of(path); *one; one++) found[number++] = *one;
+    return found;
+}
+
+/* Open MPI's segments of shared memory that a process maps: its own, and those of the ranks that it shares memory with. */
+static int segments_of(pid_t process) {
+    char path[PATH_BYTES], line[PATH_BYTES], seen[SEGMENTS][NAME_BYTES];
+    int number = 0, i;
+    snprintf(path, sizeof path, "/proc/%d/maps", process);
+    FILE *maps = fopen(path, "r");
+    if (!maps) return 0;
+    while (number < SEGMENTS && fgets(line, sizeof line, maps)) {
+        char *name = strstr(line, "vader_segment");
+        if (!name) continue;
+        name[strcspn(name, " \n")] = 0;
+        for (i = 0; i < number && strncmp(seen[i], name, NAME_BYTES - 1); i++);
+        if (i == number) snprintf(seen[number++], NAME_BYTES, "%.*s", NAME_BYTES - 1, name);
+    }
+    fclose(maps);
+    return number;
+}
+
+/* Bytes that the interfaces of this network namespace have received and sent. */
+static unsigned long long network_bytes(void) {
+    char line[512];
+    unsigned long long in, out, sum = 0;
+    FILE *table = fopen("/proc/self/net/dev", "r");
+    if (!table) return 0;
+    while (fgets(line, sizeof line, table))
+        if (sscanf(line, " %*[^:]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", &in, &out) == 2) sum += in + out;
+    fclose(table);
+    return sum;
+}
+
+/* Whether processes here may read each other's memory, by which Open MPI copies a large message once. */
+static const char *single_copy(void) {
+    char from = 1, to = 0;
+    struct iovec local = {&to, 1}, remote = {&from, 1};
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1) return "allowed";
+    return errno == EPERM ? "refused" : "unavailable";
+}
+
+static void become_rank(const char *place, char **program, char **variables) {
+    char path[PATH_BYTES];
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(path, sizeof path, "%s/work", place);
+    if (chdir(path)) fail(path);
+    environ = variables;
+    execvp(program[0], program);
+    fail(program[0]);
+}
+
+/* Looks at a rank until it ends. Returns the segments that it has mapped. */
+static int watch_rank(pid_t rank, const char *place, int is_first) {
+    int most = 0;
+    for (size_t noted = 0;;) {
+        int now_mapped = segments_of(rank);
+        if (now_mapped > most) most = now_mapped;
+        if (is_first) noted = note_mapped(rank, place, noted);
+        siginfo_t ended = {0};
+        if (!waitid(P_PID, (id_t)rank, &ended, WEXITED | WNOHANG | WNOWAIT) && ended.si_pid) return most;
+        usleep(LOOK_MICROSECONDS);
+    }
+}
+
+static int run_rank(const char *folder, int number, char **program) {
+    char place[FOLDER_BYTES], path[PATH_BYTES], part[PATH_BYTES];
+    const char *named = getenv("OMPI_COMM_WORLD_RANK");
+    struct rusage used;
+    int status, segments = 0;
+    if (!named) {
+        fprintf(stderr, "timed: no rank of Open MPI's\n");
+        return CANNOT_START;
+    }
+    int rank = atoi(named);
+    snprintf(place, sizeof place, "%s/%d", folder, number);
+    snprintf(path, sizeof path, "%s/variables", folder);
+    char **variables = variables_of_rank(path);
+    for (char **one = variables; *one; one++)
+        if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
+    if (number == 0 && rank == 0) note_inside(place);
+    unsigned long long before = network_bytes();
+    double begin = now();
+    running = fork();
+    if (running < 0) fail("fork");
+    if (!running) become_rank(place, program, variables);
+    if (number == 0) segments = watch_rank(running, place, rank == 0);
+    while (wait4(running, &status, 0, &used) < 0)
+        if (errno != EINTR) fail("wait4");
+    double end = now();
+    int left = end_left();
+    snprintf(path, sizeof path, "%s/ranks/%d.json", place, rank);
+    snprintf(part, sizeof part, "%s/ranks/%d.part", place, rank);
+    FILE *report = fopen(part, "w");
+    if (!report) fail(part);
+    fprintf(report,
+            "{\"rank\": %d, \"begun\": %.6f, \"ended\": %.6f, \"user\": %.6f, \"system\": %.6f, \"memory\": %ld, "
+            "\"minor_faults\": %ld, \"major_faults\": %ld, \"waits\": %ld, \"preempted\": %ld, \"left\": %s, "
+            "\"shared_memory_segments\": %d, \"single_copy\": \"%s\", \"network_bytes\": {\"all\": %llu}}\n",
+            rank, begin, end, seconds(used.ru_utime), seconds(used.ru_stime), used.ru_maxrss, used.ru_minflt, used.ru_majflt,
+            used.ru_nvcsw, used.ru_nivcsw, left ? "true" : "false", segments, single_copy(), network_bytes() - before);
+    if (fclose(report) || rename(part, path)) fail(path);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 int main(int count, char **words) {
     if (count == 2 && !strcmp(words[1], "--pause"))
         for (;;) pause();
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (count > 3 && !strcmp(words[1], "--again")) return again(words[2], words + 3);
+    if (count > 4 && !strcmp(words[1], "--rank")) return run_rank(words[2], atoi(words[3]), words + 4);
     if (count < 5) {
         fprintf(stderr, "usage: timed FOLDER LIMIT COUNT PROGRAM...\n");
         return 2;
@@ -203,11 +370,11 @@ int main(int count, char **words) {
     /* execvp looks for the program in the PATH of this process. */
     for (char **one = variables; *one; one++)
         if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     struct sigaction action = {.sa_handler = too_late};
     sigaction(SIGALRM, &action, NULL);
     note_inside(folder);
-    for (int i = 0; i < atoi(words[3]); i++) run(folder, i, atof(words[2]), words + 4, variables, log);
+    looks = !strcmp(words[3], "look");
+    for (int i = 0; i < (looks ? 1 : atoi(words[3])); i++) run(folder, i, atof(words[2]), words + 4, variables, log);
     fclose(log);
     return 0;
 }

@@ -1,17 +1,20 @@
-"""The program that times others (timed.c), built once per machine and linked statically."""
+"""The program that times and watches others (timed.c, look.c), built once per machine and linked statically."""
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
 
-SOURCE = Path(__file__).with_name("timed.c")
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("timed.c", "look.c", "timed.h"))
 COMPILERS = ("cc", "gcc", "clang")
 OPTIONS = ("-O2", "-static")
+CALL = re.compile(r"^#define (SYS_(\w+))\s", re.MULTILINE)
 
 
 def built() -> Path:
@@ -19,7 +22,7 @@ def built() -> Path:
 
     Raise PlimsollError without a C compiler that links statically.
     """
-    name = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    name = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:16]
     target = paths.image_store().parent / "timed" / name
     if target.is_file():
         return target
@@ -29,10 +32,21 @@ def built() -> Path:
         raise PlimsollError(f"Timing a program inside a container needs {needs}. Nothing was measured.")
     target.parent.mkdir(parents=True, exist_ok=True)
     new = target.with_name(f".{name}-{os.getpid()}")
-    done = subprocess.run([compiler, *OPTIONS, "-o", str(new), str(SOURCE)], capture_output=True, text=True)
+    with tempfile.TemporaryDirectory(prefix="plimsoll-timer-") as folder:
+        Path(folder, "calls.h").write_text(_calls(compiler))
+        sources = [str(source) for source in SOURCES if source.suffix == ".c"]
+        command = [compiler, *OPTIONS, f"-I{folder}", "-o", str(new), *sources]
+        done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise PlimsollError(
-            f"{compiler} could not build {SOURCE.name}, which needs {needs}: {done.stderr.strip().splitlines()[-1]}."
+            f"{compiler} could not build the timer, which needs {needs}: {done.stderr.strip().splitlines()[-1]}."
         )
     new.rename(target)
     return target
+
+
+def _calls(compiler: str) -> str:
+    """Return the rows of a table in C with this machine's system calls: number and name."""
+    command = [compiler, "-dM", "-E", "-include", "sys/syscall.h", "-x", "c", "/dev/null"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return "".join(f'{{{constant}, "{name}"}},\n' for constant, name in CALL.findall(done.stdout))

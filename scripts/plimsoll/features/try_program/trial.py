@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from plimsoll.designs.program import attempts, outputs
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import copied
+from plimsoll.features.try_program import copied, ranks
 from plimsoll.features.try_program.asked import Asked
 from plimsoll.images import client
 from plimsoll.measuring.process import refuse_endless
@@ -32,6 +32,8 @@ class Tried(NamedTuple):
 
 def on_host(asked: Asked, timer: Path) -> Tried:
     """Run the program on this host. Raise PlimsollError, in one sentence, if it cannot be measured."""
+    if asked.ranks:
+        ranks.refuse_host(path_of(asked))
     return _tried(asked, lambda folder, words: [str(timer), *words], "on this host")
 
 
@@ -73,7 +75,7 @@ def _tried(asked: Asked, command, where: str, of_image: dict[str, str] | None = 
             prepare(asked, folder / str(run) / "work")
         variables = attempts.variables(folder, of_image or {}, asked.variables)
         (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in variables.items()))
-        words = [str(folder), f"{asked.limit:g}", str(RUNS + 1), *asked.command]
+        words = [str(folder), f"{asked.limit:g}", str(RUNS + 1), *ranks.launched(asked.ranks), *asked.command]
         try:
             done = subprocess.run(
                 command(folder, words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=asked.limit * 4 + 60

@@ -51,6 +51,15 @@ def try_(
     threads: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Threads of OpenMP and BLAS, bound to processors.")
     ] = None,
+    ranks: Annotated[int | None, typer.Option(metavar="NUMBER", help="Ranks of MPI, which mpirun starts.")] = None,
+    containers: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBERS", help="Containers for the ranks: 1, or 1,2 to split them over two as well."),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Also say what this program costs it beside it, in its container and in another."),
+    ] = None,
     minutes: Annotated[float, typer.Option(metavar="NUMBER", help="Minutes of measuring, at most.")] = 5.0,
     width: Annotated[
         str, typer.Option(metavar="SHARE", help="Stop when every interval is as narrow: 2% to either side.")
@@ -61,6 +70,10 @@ def try_(
     ] = None,
     export: Annotated[
         Path | None, typer.Option("--export-hyperfine", metavar="FILE", help="Wall times, as hyperfine writes them.")
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JUnit XML for CI: a case per runtime, which fails as --fail-above says."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only write the study.")] = False,
@@ -78,28 +91,36 @@ def try_(
       plimsoll try --fail-above 5% -- ./solver case.txt
     """
     from plimsoll.features.try_program import asked, start, study, timer
+    from plimsoll.features.try_program import ranks as mpi
     from plimsoll.terminal import interruption
 
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
     if image and packages:
         raise PlimsollError("--image and --packages both say where the files come from: give one of them.")
-    words = tuple(program)
+    words, neighbour, of_mpi = tuple(program), asked.words(beside), mpi.asked(ranks, containers, threads)
+    if beside is not None and not neighbour:
+        raise PlimsollError("--beside names no command. Nothing was measured.")
+    if neighbour and of_mpi:
+        raise PlimsollError("--beside and --ranks: a neighbour of MPI ranks is not measured. Give one of them.")
     wanted = asked.Asked(
         command=words,
         name=asked.name(name),
-        folder=asked.folder_of(words, folder),
+        folder=asked.folder_of((*words, *neighbour), folder),
         image=image,
         packages=tuple((packages or "").replace(",", " ").split()),
         metrics=asked.metrics(metric or (), better or ()),
         filters=asked.filters(filter or ()),
         check=asked.words(check),
-        variables={**asked.of_threads(threads), **asked.variables(env or ())},
+        variables={**asked.of_threads(threads), **mpi.variables(of_mpi), **asked.variables(env or ())},
         minutes=asked.positive(minutes, "--minutes"),
         width=asked.share(width, "--width"),
         limit=asked.positive(limit, "--limit"),
+        ranks=of_mpi,
+        beside=neighbour,
     )
     above = None if fail_above is None else asked.share(fail_above, "--fail-above")
     asked.exported(export)
+    asked.exported(junit, "--junit")
     with interruption.explained():
         place = study.make(wanted, timer.built(), say)
         say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
@@ -109,4 +130,4 @@ def try_(
             return None
         start.image(place)
         study.finish(wanted, place, say)
-        return start.measure(place, start.options(above, json, export))
+        return start.measure(place, start.options(above, json, export, junit))

@@ -1,6 +1,6 @@
 """What one command of a user has done over several workflows, so that all of them count as one.
 
-`make reproduce` starts a workflow for each stage of measuring, and one for the pages. Each adds its steps to a file. A
+`plimsoll reproduce` starts a workflow for each stage of measuring, and one for the pages. Each adds its steps to a file. A
 command is recognised by its start (plimsoll.measuring.given_up).
 """
 
@@ -35,11 +35,22 @@ class Call(TypedDict):
 
 
 class Later(NamedTuple):
-    """What later workflows of this command are expected to do. Their `runs` are among their `steps`."""
+    """What later workflows of this command are expected to do.
+
+    Their `runs` are among their `steps`, and the seconds of `measuring` among their `seconds`. Measuring `ends` at this
+    moment (s since 1970) however long runs take; None if no time was given.
+    """
 
     steps: int = 0
     seconds: float = 0.0
     runs: int = 0
+    measuring: float = 0.0
+    ends: float | None = None
+
+    def left(self, measuring: float, moment: float) -> float:
+        """Return the seconds left at a `moment` in which this workflow needs so many more for `measuring`."""
+        whole = measuring + self.measuring
+        return self.seconds - self.measuring + (whole if self.ends is None else min(whole, max(0.0, self.ends - moment)))
 
 
 def read(results: Path) -> tuple[Call, bool]:
@@ -79,7 +90,8 @@ def later(results: Path, current: str, studies: Mapping[str, Study], plans: Mapp
         parts.append(_stage(plans[current], budget, _seconds(plans[current])))
     for name in names[names.index(current) + 1 :] if current in names else ():
         parts.append(_stage(plans[name], budget if studies[name].design.factors.STAGES else None))
-    return Later(*map(sum, zip(*parts, strict=True)))
+    whole = Later(*(sum(part[place] for part in parts) for place in range(4)))
+    return whole._replace(ends=timetable.measured_by() if budget else None)
 
 
 def _pages(study: Study) -> Later:
@@ -97,4 +109,4 @@ def _stage(plan: Plan, budget: float | None, spent: float = 0.0) -> Later:
     whole, number = _seconds(plan), len(plan["order"])
     seconds = whole if budget is None else max(0.0, budget - spent)
     runs = round(number * seconds / whole) if whole else 0
-    return Later(runs, seconds, runs)
+    return Later(runs, seconds, runs, seconds)

@@ -167,7 +167,7 @@ class Display:
             done=self.call["done"] + self.runs.done + self.jobs.done,
             all=self.call["done"] + self.runs.all + self.jobs.all + self.later.steps if known else 0,
             estimated=self.later.runs > 0,
-            left=self.runs.left + self.jobs.left + self.later.seconds if known else None,
+            left=self.jobs.left + self.later.left(self.runs.left, time.time()) if known else None,
             elapsed=time.time() - self.call["began"],
             repeated=self.call["repeated"] + self.runs.repeated,
         )

@@ -113,7 +113,7 @@ class Quick(Measured):
 
     def __init__(self, world: World, values: np.ndarray):
         self.study, self.plan = _study_of(world)
-        self.metrics, self.unseen = self.study["metrics"], {}
+        self.metrics, self.unavailable_metrics = self.study["metrics"], {}
         which = np.repeat(np.arange(values.shape[1]), values.shape[2])
         self._single = {
             (metric_of(self.plan, cell), str(cell)): Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)

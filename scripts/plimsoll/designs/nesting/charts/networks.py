@@ -14,7 +14,7 @@ from plimsoll import runtimes
 from plimsoll.designs.nesting import statistics, words
 from plimsoll.designs.nesting.charts import lines
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, of_placement
-from plimsoll.figures import style
+from plimsoll.figures import findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 from plimsoll.host import topology
@@ -90,8 +90,9 @@ class Networks(Chart):
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         free = summary[summary["metric"] == "throughput"].to_dict("records")
         where = data.options["open_vswitch"]
-        told = "; ".join(f"{_name(*(one[factor] for factor in KEYS), where)}: {one['mean']:.3g} Gbit/s" for one in free)
-        return f"{data.title}. {told or 'No valid run'}."
+        means = [(_name(*(one[factor] for factor in KEYS), where), one["mean"]) for one in free]
+        each = "; ".join(f"{name}: {mean:.3g} Gbit/s" for name, mean in means)
+        return f"{data.title}. {findings.ends(means, 'Gbit/s')} {each or 'No valid run'}."
 
 
 def switch(options: dict, summary: pd.DataFrame) -> str:

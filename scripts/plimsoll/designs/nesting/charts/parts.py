@@ -36,6 +36,7 @@ class Parts(Chart):
         axis.set_xticks(range(len(cells)), [_name(cell) for cell in cells])
         axis.tick_params(axis="x", length=0)
         axis.set_ylabel("mean of a parent's time (s)")
+        axis.set_xlabel("parents x children in each")
         style.legend_below(figure, style.patches(handles))
         return figure
 
@@ -52,8 +53,10 @@ class Parts(Chart):
         if not cells:
             return f"{data.title}. No valid run."
         shares = {described["label"]: _means(summary, metric).get(cells[0], 0.0) for metric, described in data.metrics.items()}
-        told = ", ".join(f"{label} {value:.3g} s" for label, value in shares.items())
-        return f"{data.title}, part by part. {_name(cells[0])}: {told}."
+        longest = max(shares, key=lambda label: shares[label])
+        share = f"{longest} takes {shares[longest] / sum(shares.values()):.0%}" if sum(shares.values()) else "no time is known"
+        each = ", ".join(f"{label} {value:.3g} s" for label, value in shares.items())
+        return f"{data.title}. {_name(cells[0])}: {share.replace('%', ' %')}. Part by part: {each}."
 
 
 def _cells(summary: pd.DataFrame) -> list[tuple[str, int, int]]:

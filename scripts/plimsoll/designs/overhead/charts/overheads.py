@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 
 from plimsoll.designs.overhead import statistics
 from plimsoll.designs.overhead.charts import levels
-from plimsoll.figures import bars, style
+from plimsoll.figures import bars, findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -78,7 +78,8 @@ class Overheads(Chart):
             1 + own[name].astype(float).to_numpy()[known] for name in ("spread_change", "spread_low", "spread_high")
         )
         axis.vlines(places[known], low, high, color=look.colour, linewidth=1.0, zorder=3)
-        axis.plot(places[known], middle, "o", color=look.colour, markersize=4, zorder=4)
+        inside = "white" if look.hatch == levels.VOLUME_HATCH else look.colour
+        axis.plot(places[known], middle, "o", color=look.colour, markersize=4, markerfacecolor=inside, zorder=4)
 
     @staticmethod
     def _of_paper(above: Axes, below: Axes, data: FigureData, keys: list[tuple[str, str]]) -> None:
@@ -99,20 +100,26 @@ class Overheads(Chart):
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
             "Above: how much the mean differs from bare metal's, with its sign; where some differ by more than half, on an "
-            f"axis that is logarithmic beyond {LINEAR} %. Below: how many times as much iterations vary "
-            "as on bare metal, by the standard deviations of their logarithms within blocks, on a logarithmic axis. Whiskers "
-            "and lines: 95 % intervals, of differences within blocks; what has fewer than three blocks has none. Diamonds: the "
-            "paper's, whose variation is that of plain standard deviations; those of virtual machines stand beside emulated "
+            f"axis that is logarithmic beyond {LINEAR} %. Below: how many times as much iterations vary as on bare metal, by "
+            "the standard deviations of their logarithms within blocks, on a logarithmic axis. Open dots: on a volume. "
+            "Whiskers and lines: 95 % intervals, of differences within blocks; what has fewer than three blocks has none. "
+            "Diamonds: the paper's, whose variation is that of plain standard deviations; those of virtual machines stand "
+            "beside emulated "
             f"ones where these are measured in their place. {levels.of_how_many(data, summary)}"
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        known = summary.dropna(subset=["change"])
-        told = "; ".join(
-            f"{row.label}, {levels.words.environment(row.runtime, row.storage)}: {style.percent(row.change)}"
-            for row in known.itertuples()
-        )
-        return f"{data.title}. Against bare metal: {told or 'nothing to compare'}."
+        changes = [
+            findings.Change(
+                f"{row.label}, {levels.words.environment(row.runtime, row.storage)}",
+                row.change,
+                row.change_low,
+                row.change_high,
+            )
+            for row in summary.dropna(subset=["change"]).itertuples()
+        ]
+        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
+        return f"{data.title}. {findings.farthest(changes, 'bare metal')} Against bare metal: {each or 'none known'}."
 
 
 CHARTS = [Overheads()]

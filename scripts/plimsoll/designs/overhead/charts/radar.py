@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from plimsoll.designs.overhead.charts import levels
 from plimsoll.designs.overhead.charts.overheads import Overheads
-from plimsoll.figures import style
+from plimsoll.figures import findings, style
 from plimsoll.figures.data import FigureData
 
 
@@ -36,7 +36,9 @@ class Radar(Overheads):
         if data.options["paper"]:
             handles.append(Line2D([], [], color="#777777", linewidth=0.7, linestyle="--", label="the paper"))
         axis.set_xticks(angles, levels.names(data), fontsize=style.SMALLEST)
-        axis.set_rlabel_position(15)
+        # Numbers stand between two axes, and inside of the rim.
+        axis.set_rlabel_position(180 / len(metrics))
+        axis.set_yticks([0.25, 0.5, 0.75])
         axis.set_rmax(1.02)
         axis.set_title("outwards is better", loc="left", fontsize=style.SMALLEST, color="#555555")
         axis.tick_params(axis="y", labelsize=style.SMALLEST)
@@ -53,11 +55,10 @@ class Radar(Overheads):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        told = "; ".join(
-            f"{row.label}, {levels.words.environment(row.runtime, row.storage)}: {row.score:.3f}"
-            for row in summary.dropna(subset=["score"]).itertuples()
-        )
-        return f"{data.title}. Scores: {told or 'none'}."
+        known = summary.dropna(subset=["score"]).itertuples()
+        scores = [(f"{row.label}, {levels.words.environment(row.runtime, row.storage)}", row.score) for row in known]
+        each = "; ".join(f"{name}: {score:.3f}" for name, score in scores)
+        return f"{data.title} (1 is the best runtime). {findings.ends(scores, 'of the best')} Scores: {each or 'none'}."
 
 
 def _of_paper(data: FigureData, metrics: list[str]) -> dict[str, list[float]]:

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from plimsoll.designs.program import effects, words
 from plimsoll.designs.program.factors import FIRST, REMEDY
-from plimsoll.figures import bars, style
+from plimsoll.figures import bars, findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -53,8 +53,9 @@ class Ladder(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        told = "; ".join(f"{row.label}: {style.percent(row.change)}" for row in summary.itertuples())
-        return f"{data.title}. {told or 'Nothing is known'}."
+        changes = [findings.Change(row.label, row.change, row.low, row.high) for row in summary.itertuples()]
+        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
+        return f"{data.title}. {findings.farthest(changes, 'no change')} {each or 'Nothing is known'}."
 
 
 def _label(row) -> str:

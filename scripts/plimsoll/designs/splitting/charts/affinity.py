@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from plimsoll.designs.splitting import scheme
 from plimsoll.designs.splitting.charts import cells
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.figures import bars, style
@@ -13,9 +14,9 @@ from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
 # Share of white that is mixed into a runtime's colour, and a hatch that separates levels in grey prints.
-SHADES = {"any": (0.0, ""), "pin": (0.15, "--"), "cpu": (0.3, "//"), "cpumem": (0.5, "xx"), "cpumempin": (0.7, "..")}
-UNKNOWN = (0.85, "++")
-FREE = "free scheduling (ANY)"
+SHADES = {"any": (0.0, ""), "pin": (0.12, "--"), "cpu": (0.25, "//"), "cpumem": (0.4, "xx"), "cpumempin": (0.55, "..")}
+UNKNOWN = (0.65, "++")
+FREE = "free scheduling (any processor)"
 
 
 class Affinity(Chart):
@@ -55,11 +56,11 @@ class Affinity(Chart):
         (metric,) = data.metrics
         better = data.metrics[metric]["better"]
         findings = cells.findings(data, against_any(data.observations, summary), FREE)
-        return f"{data.title} by runtime, scheme and affinity ({better} is better). {findings}"
+        return f"{data.title} by runtime, number of containers and affinity ({better} is better). {findings}"
 
 
 def summarise(data: FigureData, metric: str) -> pd.DataFrame:
-    """Return one row per cell. `ratio_to_any` is its mean over the mean of the same deployment with free scheduling (ANY)."""
+    """Return one row per cell. `ratio_to_any` is its mean over the mean of the same deployment with free scheduling."""
     table = cells.summarise(data, metric)
     keys = ["hardware", "mode", "scheme", "runtime"]
     return table.assign(ratio_to_any=cells.ratio_to(table, table["affinity"] == "any", keys))
@@ -79,7 +80,7 @@ def legend(figure: Figure, summary: pd.DataFrame) -> None:
     levels = style.in_order(SHADES, summary["affinity"])
     looks = [style.Look(_shade("#4d4d4d", level), SHADES.get(level, UNKNOWN)[1], cells.level(level)) for level in levels]
     handles = [*style.patches(looks), *bars.marks("95 % interval of the mean")]
-    style.legend_below(figure, handles, ncols=3, columnspacing=1.0)
+    style.legend_below(figure, handles, columnspacing=1.0)
 
 
 def _shade(colour: str, level: str) -> tuple[float, ...]:
@@ -88,9 +89,9 @@ def _shade(colour: str, level: str) -> tuple[float, ...]:
 
 
 def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame) -> None:
-    """Draw one group of bars per runtime and scheme, with one bar per level of affinity."""
+    """Draw one group of bars per runtime and number of containers, with one bar per level of affinity."""
     looks, schemes = style.looks(part["runtime"]), sorted(part["scheme"].unique())
-    groups = {f"{runtime} {scheme}": (runtime, scheme) for runtime in looks for scheme in schemes}
+    groups = {f"{runtime} {name}": (runtime, name) for runtime in looks for name in schemes}
     levels = style.in_order(SHADES, part["affinity"])
 
     def look(group: str, level: str) -> tuple:
@@ -103,9 +104,10 @@ def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame) -> None:
     bars.draw(axis, grouped(part), grouped(points), layout, bars.top(part))
     middle = schemes[len(schemes) // 2]
     axis.set_xticklabels(
-        "\n".join([scheme, *([looks[runtime].label.replace(" ", "\n")] if scheme == middle else [])])
-        for runtime, scheme in groups.values()
+        "\n".join([str(scheme.containers(name)), *([looks[runtime].label.replace(" ", "\n")] if name == middle else [])])
+        for runtime, name in groups.values()
     )
+    axis.set_xlabel("number of containers, by runtime", fontsize=style.SMALLEST, labelpad=1)
 
 
 CHARTS = [Affinity()]

@@ -6,13 +6,22 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks, paper_tests
-from plimsoll.designs.splitting import scheme
+from plimsoll.designs.splitting import scheme, words
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
 
 MODES = {"exact": "exactly subscribed", "over": "over-subscribed", "halved": "over-subscribed on half of the cores"}
-LEVELS = {"any": "ANY", "pin": "PIN", "mem": "MEM", "cpu": "CPU", "cpumem": "CPUMEM", "cpumempin": "CPUMEMPIN"}
+LEVELS = {
+    "any": "any processor",
+    "pin": "ranks pinned",
+    "mem": "memory bound",
+    "cpu": "own cores",
+    "cpumem": "own cores and memory",
+    "cpumempin": "own cores and memory, pinned",
+}
+# What the names of schemes on an axis are.
+SHAPE = "containers x ranks in each"
 COLUMNS = (
     *OF_DEPLOYMENT,
     *("containers", "ranks_per_container", "n", "censored", "planned", "mean", "median", "minimum", "maximum", "sd"),
@@ -142,14 +151,14 @@ def title(hardware: str, mode: str) -> str:
 
 
 def level(name: str) -> str:
-    """Return a level of affinity for people: 'CPUMEM'."""
+    """Return a level of affinity for people: 'own cores and memory'."""
     return LEVELS.get(name, name.upper())
 
 
 def scheme_names(part: pd.DataFrame) -> list[str]:
-    """Return the schemes in order, each with 'containers x ranks per container' on a second line."""
+    """Return the schemes in order for people, as SHAPE says: '2 x 8' is two containers of eight ranks each."""
     counts = part.groupby("scheme")[["containers", "ranks_per_container"]].first().sort_index()
-    return [f"{row.Index}\n{row.containers} x {row.ranks_per_container}" for row in counts.itertuples()]
+    return [f"{row.containers} x {row.ranks_per_container}" for row in counts.itertuples()]
 
 
 def sample_size(summary: pd.DataFrame) -> str:
@@ -197,10 +206,9 @@ def too_few(data: FigureData) -> str:
 
 
 def described(cell: dict) -> str:
-    """Return a cell for people: 'Docker (E2, 2 x 1; UMA, exactly subscribed, ANY)'."""
-    runtime = style.looks([cell["runtime"]])[cell["runtime"]].label
-    shape = f"{cell['scheme']}, {cell['containers']} x {cell['ranks_per_container']}"
-    return f"{runtime} ({shape}; {title(cell['hardware'], cell['mode'])}, {level(cell['affinity'])})"
+    """Return a cell for people: 'two Docker containers (UMA, exactly subscribed, any processor)'."""
+    deployed = words.deployment(cell["scheme"], cell["runtime"])
+    return f"{deployed} ({title(cell['hardware'], cell['mode'])}, {level(cell['affinity'])})"
 
 
 def findings(data: FigureData, compared: pd.DataFrame, reference: str) -> str:

@@ -38,7 +38,7 @@ class Contention(Chart):
         for axis, hardware in zip(axes.flat, settings, strict=True):
             part = bars.only(summary, {"hardware": hardware})
             granularity.panel(axis, part, bars.only(points, {"hardware": hardware}), bars.top(summary))
-            axis.set_title(f"{cells.title(hardware, 'exact')}, ANY", loc="left")
+            axis.set_title(f"{cells.title(hardware, 'exact')}, {cells.level('any')}", loc="left")
             axis.set_ylabel("contention ratio")
         granularity.legend(figure, summary)
         return figure

@@ -48,7 +48,7 @@ class Events(Chart):
         return figure
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
-        blind = f" Not measured: {'; '.join(dict.fromkeys(data.unseen.values()))}." if data.unseen else ""
+        blind = f" Not measured: {'; '.join(dict.fromkeys(data.unavailable.values()))}." if data.unavailable else ""
         return (
             "Counted by perf in the cgroups of the ranks, from MPI_Init to MPI_Finalize, in runs of their own. "
             f"{cells.bars_are(data, summary, self._reference(data))} Of counts below {bars.SMALL_COUNT} only the single runs "

@@ -46,7 +46,8 @@ class Granularity(Chart):
             highest = bars.top(bars.only(table, {"hardware": hardware, "mode": mode} if beside else chosen))
             panel(axes[place], bars.only(table, chosen), bars.only(points, chosen), highest)
             first = place[1] == 0
-            words = f"{cells.title(hardware, mode)}, {cells.level(level)}" if first else cells.level(level)
+            named = cells.title(hardware, mode) if first else ""
+            words = f"{named}\n{cells.level(level)}" if beside else f"{named}, {cells.level(level)}"
             axes[place].set_title(words, loc="left", fontsize=6.5 if beside else 8)
             if first:
                 axes[place].set_ylabel(cells.axis_label(data.metrics[metric]["label"], unit))
@@ -56,7 +57,7 @@ class Granularity(Chart):
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
-            f"{cells.bars_are(data, summary, 'bare metal')} Below each scheme: containers x ranks per container."
+            f"{cells.bars_are(data, summary, 'bare metal')} Below the bars: containers x ranks in each."
             + cells.not_measured(data)
         )
 
@@ -65,9 +66,8 @@ class Granularity(Chart):
         better = data.metrics[metric]["better"]
         compared = cells.compared(data.observations, summary, "ratio_to_bare", cells.bare_metal)
         others = compared[compared["runtime"] != BARE]
-        return (
-            f"{data.title} by deployment scheme and runtime ({better} is better). {cells.findings(data, others, 'bare metal')}"
-        )
+        start = f"{data.title} by number of containers and runtime ({better} is better)."
+        return f"{start} {cells.findings(data, others, 'bare metal')}"
 
 
 def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, highest: float) -> None:
@@ -85,6 +85,7 @@ def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, highest: float) 
     if line and bare.iloc[0]["n"]:
         _line(axis, bare.iloc[0], looks[BARE].colour)
     axis.set_xticklabels(cells.scheme_names(part))
+    axis.set_xlabel(cells.SHAPE, fontsize=style.SMALLEST, labelpad=1)
 
 
 def _line(axis: Axes, row: pd.Series, colour: str) -> None:

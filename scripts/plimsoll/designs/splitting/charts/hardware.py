@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from plimsoll.analysis import paper_tests
+from plimsoll.designs.splitting import scheme, words
 from plimsoll.designs.splitting.charts import cells
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.figures import bars, style
@@ -63,15 +64,15 @@ class Hardware(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        start = f"{data.title}, difference of UMA relative to NUMA by scheme and runtime."
+        start = f"{data.title}, difference of UMA relative to NUMA by number of containers and runtime."
         sure = summary[(summary["difference_low"] > 0) | (summary["difference_high"] < 0)]
         count = f"{len(sure)} of {len(summary)} deployments differ (95 % interval)."
         if sure.empty:
             return f"{start} {count}"
         row = sure.loc[sure["difference"].abs().idxmax()]
-        label = style.looks([row["runtime"]])[row["runtime"]].label
+        deployed = words.deployment(row["scheme"], row["runtime"])
         interval = f"[{row['difference_low']:+.0f}, {row['difference_high']:+.0f}]"
-        return f"{start} Most: {label}, {row['scheme']}, {row['difference']:+.0f} % {interval}. {count}"
+        return f"{start} Most: {deployed}, {row['difference']:+.0f} % {interval}. {count}"
 
 
 def _panel(axis: Axes, part: pd.DataFrame, looks: dict[str, style.Look], schemes: list[str]) -> None:
@@ -85,7 +86,8 @@ def _panel(axis: Axes, part: pd.DataFrame, looks: dict[str, style.Look], schemes
         error = [own["difference"] - own["difference_low"], own["difference_high"] - own["difference"]]
         axis.errorbar(x, own["difference"], error, fmt="none", ecolor="black", elinewidth=0.7, capsize=1.5, zorder=4)
     axis.axhline(0, color="black", linewidth=0.6)
-    axis.set_xticks(range(len(schemes)), schemes)
+    axis.set_xticks(range(len(schemes)), [scheme.containers(name) for name in schemes])
+    axis.set_xlabel("number of containers", fontsize=style.SMALLEST, labelpad=1)
 
 
 CHARTS = [Hardware()]

@@ -48,6 +48,7 @@ class Patterns(Chart):
             layout = bars.Layout("scheme", schemes, "metric", metrics, lambda _, metric: looks[metric])
             bars.draw(axis, part, points[points["metric"].isin(metrics)], layout, bars.top(part))
             axis.set_xticklabels(cells.scheme_names(part))
+            axis.set_xlabel(cells.SHAPE, fontsize=style.SMALLEST, labelpad=1)
             axis.set_title(cells.title(hardware, mode), loc="left")
         axes[0, 0].set_ylabel("time per rank (s)")
         labelled = [style.Look(*look, data.metrics[metric]["label"]) for metric, look in looks.items()]
@@ -56,8 +57,8 @@ class Patterns(Chart):
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
-            "Time that a rank of b_eff spends in these functions, Docker, PIN, by number of containers (below: containers x "
-            f"ranks per container), from runs of their own with the profiling library. {cells.bars_are(data, summary, ONE)} "
+            "Time that a rank of b_eff spends in these functions, Docker, ranks pinned, by number of containers (below: "
+            f"{cells.SHAPE}), from runs of their own with the profiling library. {cells.bars_are(data, summary, ONE)} "
             "b_eff repeats its patterns the more often the faster they are: times of schemes are not times of the same number "
             "of calls."
         ) + cells.not_measured(data)

@@ -13,6 +13,8 @@ from plimsoll.figures.data import FigureData
 from plimsoll.host import cpulist
 
 CONTAINERS = plt.get_cmap("cividis")
+# The mode of a scheme, by the first letter of its name.
+MODES = {"E": "exact", "O": "over", "H": "halved", "S": "alone"}
 PANEL = ["hardware", "affinity", "scheme"]
 COLUMNS = ("hardware", "scheme", "affinity", "mode", "container", "ranks", "cpus", "nodes", "core_of_rank")
 
@@ -55,13 +57,15 @@ class Scenarios(Chart):
         rows = -(-len(panels) // columns)
         height = min(0.6 + 0.18 * summary.groupby(PANEL)["container"].max().max(), 1.9)
         wide = sum(map(len, sockets.values())) > 8
-        size = (2 * style.COLUMN_INCHES if wide else style.COLUMN_INCHES, 0.2 + height * rows)
+        # A narrow panel has its title on two lines.
+        size = (2 * style.COLUMN_INCHES, 0.2 + height * rows) if wide else (style.COLUMN_INCHES, 0.2 + (height + 0.1) * rows)
         figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
         for axis in axes.flat:
             axis.axis("off")
         for axis, key in zip(axes.flat, panels, strict=False):
             _panel(axis, bars.only(summary, dict(zip(PANEL, key, strict=True))), sockets)
-            axis.set_title(f"{key[2]}, {cells.level(key[1])}, {key[0].upper()}", loc="left", fontsize=7, pad=2)
+            setting, level = cells.title(key[0], MODES[key[2][0]]), cells.level(key[1])
+            axis.set_title(f"{setting},{' ' if wide else chr(10)}{level}", loc="left", fontsize=7, pad=2)
         return figure
 
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
@@ -73,7 +77,10 @@ class Scenarios(Chart):
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         counts = summary.groupby(PANEL)["container"].max()
-        places = ", ".join(f"{scheme} {cells.level(level)} {number}" for (_, level, scheme), number in counts.items())
+        places = ", ".join(
+            f"{number} ({cells.title(hardware, MODES[name[0]])}, {cells.level(level)})"
+            for (hardware, level, name), number in counts.items()
+        )
         return f"{data.title}: which cores each container may use on this host. Number of containers: {places}."
 
 

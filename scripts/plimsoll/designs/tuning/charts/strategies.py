@@ -4,9 +4,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from plimsoll.analysis import blocks
 from plimsoll.designs.tuning import statistics
 from plimsoll.designs.tuning.factors import BASELINE
-from plimsoll.figures import bars, style
+from plimsoll.figures import bars, findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -53,17 +54,28 @@ class Strategies(Chart):
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
             "Left: mean over runs; dots: single runs, each with a cluster of its own. Right: change of the mean against "
-            "the baseline, with its 95 % interval, of the log ratios within blocks; what has fewer than three blocks has no "
-            "interval. Out-of-band heartbeat is a negative control, which Hadoop 3 does not read. "
+            "the baseline, with its 95 % interval, of the log ratios within blocks"
+            f"{_without_interval(data, summary)}. Out-of-band heartbeat is a negative control, which Hadoop 3 does not read. "
             f"{_of_how_many(data, summary)}"
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        told = "; ".join(
-            f"{data.options['labels'].get(row.strategy, row.strategy)}: {style.percent(row.change)}"
-            for row in summary.dropna(subset=["change"]).itertuples()
+        known = summary.dropna(subset=["change"]).itertuples()
+        changes = [
+            findings.Change(data.options["labels"].get(row.strategy, row.strategy), row.change, row.change_low, row.change_high)
+            for row in known
+        ]
+        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
+        return (
+            f"{data.title}. {findings.farthest(changes, 'the baseline')} Job time against the baseline: {each or 'none known'}."
         )
-        return f"{data.title}. Job time against the baseline: {told or 'nothing to compare'}."
+
+
+def _without_interval(data: FigureData, summary: pd.DataFrame) -> str:
+    """Return the end of a sentence that names the strategies whose change has no interval; empty if all have one."""
+    without = summary[(summary["strategy"] != BASELINE) & summary["change_low"].isna()]
+    named = [f"{data.options['labels'].get(row.strategy, row.strategy)} (n = {row.n})" for row in without.itertuples()]
+    return f"; none with fewer than {blocks.SMALLEST} blocks: {', '.join(named)}" if named else ""
 
 
 def _of_how_many(data: FigureData, summary: pd.DataFrame) -> str:

@@ -1,0 +1,150 @@
+"""Watched runs of a program: the timer that watches for real, what is read of it, and differences between two sides."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from plimsoll.designs.program import looking, quotas, why
+from plimsoll.designs.program.factors import FIRST, LOOK, STEPS
+from plimsoll.features.try_program import stages, timer
+from plimsoll.measuring.noise import Snapshot
+
+from tests.unit import test_program as programs
+
+REFUSED = """
+import ctypes, mmap, os, threading
+libc = ctypes.CDLL(None)
+open("here.txt", "w").write("x")
+open("/dev/shm/plimsoll-test-{pid}", "w").close()
+os.remove("/dev/shm/plimsoll-test-{pid}")
+libc.syscall(1000)
+wait = threading.Barrier(3)
+def work():
+    libc.malloc.restype = ctypes.c_void_p
+    libc.malloc(1000)
+    wait.wait()
+threads = [threading.Thread(target=work) for _ in range(2)]
+[each.start() for each in threads]
+wait.wait()
+[each.join() for each in threads]
+os.spawnlp(os.P_WAIT, "sh", "sh", "-c", "exit 3")
+"""
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    """Return the timer of this machine."""
+    return timer.built()
+
+
+def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variables: str) -> looking.Looked:
+    """Watch a program on this host, and return what was seen."""
+    (folder / "0/work").mkdir(parents=True)
+    own = {"PATH": os.environ["PATH"], **looking.VARIABLES, **variables}
+    (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in own.items()))
+    enter = lambda words: [str(built), *words]  # noqa: E731 - a name for one expression
+    subprocess.run(enter([str(folder), f"{limit:g}", looking.COUNT, *command]), check=True, timeout=120)
+    mapped = dict.fromkeys(line.split()[-1] for line in (folder / "mapped").read_text().splitlines() if "/" in line)
+    return looking.found(folder, mapped, enter)
+
+
+def test_a_watched_program_shows_threads_arenas_refused_calls_and_what_it_writes(built, tmp_path):
+    seen = watch(built, tmp_path / "run", "/usr/bin/python3", "-c", REFUSED.format(pid=os.getpid()), SOLVER_MODE="fast")
+    # A thread may end a moment after it was joined.
+    assert seen["traced"] and 3 <= seen["counts"]["tasks at once"] <= 4
+    assert seen["counts"]["malloc arenas"] >= 2 or "C library" not in seen["settings"]
+    assert seen["settings"]["variable SOLVER_MODE"] == "fast" and "variable PATH" not in seen["settings"]
+    assert "file system of files written in its folder" in seen["settings"]
+    assert seen["settings"]["file system of files written in /dev/shm"] == "tmpfs"
+    assert seen["refused"]["unknown (ENOSYS)"] == 1
+    assert seen["settings"].get("C library", "2.").startswith("2.")
+
+
+def test_a_call_that_is_refused_is_counted_by_its_name(built, tmp_path):
+    code = "import os\nfor _ in range(3):\n try: os.sched_setscheduler(1 << 22, 0, os.sched_param(0))\n except OSError: pass\n"
+    code += "try: os.kill(1, 0)\nexcept OSError: pass\nimport ctypes\nctypes.CDLL(None).syscall(600)\n"
+    refused = watch(built, tmp_path / "run", "/usr/bin/python3", "-c", code)["refused"]
+    assert refused["unknown (ENOSYS)"] == 1
+    assert ("kill (EPERM)" in refused) == (os.geteuid() != 0)
+
+
+def test_a_watched_program_that_hangs_or_leaves_processes_is_ended(built, tmp_path):
+    for number, command in enumerate(("exec sleep 71", "setsid sleep 72 & sleep 0.2")):
+        assert watch(built, tmp_path / str(number), "sh", "-c", command, limit=1)["traced"]
+    assert not subprocess.run(["pgrep", "-f", "^sleep 7[12]$"], capture_output=True).stdout
+
+
+def test_what_libraries_print_of_their_choices_is_read(tmp_path):
+    (tmp_path / "0").mkdir()
+    (tmp_path / "looked").write_text(
+        "traced 1 -\nhuge 2048 -\nwritten 2035054128 /data/a b\nwritten 40864 /proc/self\nwritten 7 /x\n"
+    )
+    (tmp_path / "variables").write_text("A=1=2\0HOME=/root\0OPENBLAS_VERBOSE=2\0")
+    (tmp_path / "0/stderr.txt").write_text("Core: SkylakeX\nCore: SkylakeX\n  [host] OMP_NUM_THREADS = '4'\n")
+    seen = looking.found(tmp_path, {"/lib/libc.musl.so.1": "none"}, lambda words: pytest.fail("it has no such loader"))
+    assert seen["settings"] == {
+        "variable A": "1=2",
+        "kernels of OpenBLAS": "SkylakeX",
+        "threads of OpenMP": "4",
+        "file system of files written in /data/a b": "overlay",
+        "file system of files written in /x": "kind 0x7",
+    }
+    assert seen["counts"] == {"memory in huge pages (MiB)": 2.0} and seen["refused"] == {}
+
+
+def side(settings: dict, refused: dict | None = None, traced: bool = True, **counts: float) -> looking.Looked:
+    return {"traced": traced, "refused": refused or {}, "counts": counts, "settings": settings}
+
+
+def test_differences_between_watched_runs_are_named_and_nothing_else():
+    before = side({"C library": "2.36", "kernels of OpenBLAS": "Haswell"}, {"kill (EPERM)": 1}, arenas=1, tasks=8)
+    after = side({"C library": "2.36"}, {"kill (EPERM)": 9, "mbind (EPERM)": 3}, arenas=2, tasks=9)
+    assert looking.differences(before, after) == [
+        "system calls refused only after: mbind (EPERM) 3 times",
+        "kernels of OpenBLAS: Haswell before, not there after",
+        "arenas: 1 before, 2 after, at most",
+    ]
+    assert looking.differences(before, None) == []
+
+
+def test_calls_that_could_not_be_watched_are_not_called_allowed():
+    told = looking.differences(side({}, {"mbind (EPERM)": 3}), side({}, traced=False))
+    assert told == ["system calls could not be watched on both sides"]
+
+
+def test_both_sides_of_each_cost_are_watched_and_no_other():
+    assert stages.sides_of(programs.effects.table(programs.world({}))) == []
+    found = programs.effects.table(programs.world({"docker-filtered": 0.3}))
+    own = found[found["stage"] == STEPS]
+    assert stages.sides_of(own) == ["docker-unfiltered", "docker-filtered"]
+    assert set(stages.sides_of(found[found["stage"] == FIRST])) == {"files", "docker"}
+
+
+def test_a_watched_run_is_requested_once_and_only_if_there_is_time(monkeypatch, tmp_path, capsys):
+    rounds = []
+    monkeypatch.setattr(
+        stages.rounds, "make", lambda *_: rounds.append(stages.repetitions.asked(tmp_path, stages.PROFILE).cells)
+    )
+    monkeypatch.setattr(stages.configuration, "wish", lambda *_: None)
+    monkeypatch.setenv(stages.noise.WAIT_UNTIL, "0")
+    made = {"program": {"expected_seconds": 1.0}, "experiments": {LOOK: {"runtime": ["files", "docker"]}}}
+    long, short = (stages.Budget(stages.time.monotonic(), seconds) for seconds in (100, 1))
+    stages._look(made, tmp_path, long, ["files", "docker", "podman"], {"first/docker": 5, "look/files": 1})
+    assert rounds == [{"first/docker": 5, "look/files": 1, "look/docker": 1}]
+    stages._look(made, tmp_path, short, ["docker"], {})
+    stages._look({**made, "experiments": {}}, tmp_path, long, ["docker"], {})
+    assert len(rounds) == 1 and capsys.readouterr().out.count("no time is left for a look") == 1
+
+
+def test_a_wait_for_the_containers_own_quota_is_its_cost_and_disturbs_nothing(monkeypatch):
+    monkeypatch.setattr(quotas.slowed, "throttled_seconds", lambda groups, mounted: {"/sys/fs/cgroup": 0.0, "heat": 0.0})
+    before, after = (
+        Snapshot(0.0, 0.0, 0.0, 0.0, {}, 0.0, throttled={"/sys/fs/cgroup": host, "/sys/fs/cgroup/docker/1": own, "heat": 0.0})
+        for host, own in ((1.0, 2.0), (1.5, 5.0))
+    )
+    span, waited = quotas.apart(before, after, {})
+    assert waited == 3.0 and span[1].throttled == {"/sys/fs/cgroup": 1.5, "heat": 0.0} and span[1].when == after.when
+    slow = programs.recorded({}, {})
+    slow[0]["throttled_seconds"] = waited
+    assert why.differences(programs.recorded({}, {}), slow) == ["throttled seconds: 0.00 before, 3.00 after, in all runs"]

@@ -1,0 +1,87 @@
+"""Measuring a study of a program: what Ctrl-C names, waits within its minutes, and the variables of a SIF."""
+
+import os
+import time
+
+import pytest
+from plimsoll import runtimes
+from plimsoll.features.try_program import sif, stages, start, study
+from plimsoll.host import cgroup
+from plimsoll.measuring import noise
+from plimsoll.runtimes.base import LABEL
+from plimsoll.terminal import interruption
+
+
+@pytest.mark.parametrize(("inside", "named"), [(True, "sub/my-study.yaml"), (False, "'{}/a b/my-study.yaml'")])
+def test_ctrl_c_names_the_command_that_goes_on_and_not_the_one_that_made_the_study(tmp_path, monkeypatch, inside, named):
+    here, folder = tmp_path / "here", tmp_path / ("here/sub" if inside else "a b")
+    for path in (here, folder / "my-study"):
+        path.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv(interruption.COMMAND, "./plimsoll try -- sort words.txt")
+    given = []
+    monkeypatch.setattr(start.interruption, "run", lambda _, environment: given.append(environment) or 0)
+    start.measure(study.place_of(folder / "my-study.yaml"), [])
+    assert given[0][interruption.COMMAND] == f"./plimsoll reproduce {named.format(tmp_path)}"
+
+
+def test_no_run_waits_for_an_idle_machine_after_its_stage_has_ended(monkeypatch):
+    monkeypatch.setenv(noise.WAIT_UNTIL, str(time.monotonic() + 0.2))
+    begun = time.monotonic()
+    found = noise.wait_until_idle(noise.Machine(), -1.0, 0.01, 30)
+    assert not found["idle"] and 0.2 <= time.monotonic() - begun < 5
+    again = noise.wait_until_idle(noise.Machine(), -1.0, 0.01, 30)
+    assert not again["idle"] and again["waited_seconds"] < 1
+    monkeypatch.delenv(noise.WAIT_UNTIL)
+    assert noise.wait_until_idle(noise.Machine(), -1.0, 0.01, 0.3)["waited_seconds"] >= 0.3
+
+
+def test_each_stage_ends_its_waits_when_its_own_time_ends(monkeypatch, tmp_path):
+    monkeypatch.setattr(stages.configuration, "wish", lambda *_: None)
+    monkeypatch.setattr(stages.rounds, "make", lambda *_: ends.append(float(os.environ[noise.WAIT_UNTIL])))
+    monkeypatch.setattr(stages, "table", lambda *_: None)
+    monkeypatch.setattr(stages, "_needed", lambda *_: 0)
+    monkeypatch.setenv(noise.WAIT_UNTIL, "0")
+    experiments = {stage: {"runtime": ["docker"]} for stage in stages.ENDS}
+    made = {"program": {"expected_seconds": 0.1, "runs": 1, "width": 0.01}, "experiments": experiments}
+    ends: list[float] = []
+    budget = stages.Budget(time.monotonic(), 100.0)
+    for stage in stages.ENDS:
+        stages._spend(made, tmp_path, budget, stage, ["docker"], {})
+    assert ends == [budget.begun + 100 * share for share in stages.ENDS.values()]
+
+
+OF_SIF = {
+    "APPTAINER_NAME": "x.sif",
+    "SINGULARITY_BIND": "",
+    "HOME": "/root",
+    "LANG": "C",
+    "LD_LIBRARY_PATH": "/opt/lib::/.singularity.d/libs",
+    "PATH": "/opt/solver/bin:/bin",
+    "PROMPT_COMMAND": 'PS1="Apptainer> "; unset PROMPT_COMMAND',
+    "PWD": "/",
+    "TEXT": "two\nlines=2",
+    "EMPTY": "",
+}
+
+
+def test_variables_of_a_sif_are_its_own_and_not_apptainers():
+    text = "".join(f"{name}={value}\0" for name, value in OF_SIF.items())
+    kept = {"LD_LIBRARY_PATH": "/opt/lib", "PATH": "/opt/solver/bin:/bin", "TEXT": "two\nlines=2", "EMPTY": ""}
+    assert sif.printed(text) == kept
+    assert sif.printed("LD_LIBRARY_PATH=/.singularity.d/libs\0") == sif.printed("") == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not cgroup.hierarchies(), reason="only root makes such cgroups")
+def test_the_cgroup_of_a_killed_run_is_removed_by_the_sweep_of_bare_metal(monkeypatch):
+    monkeypatch.setattr("plimsoll.runtimes.networks.of_host.ALL", ())
+    name = f"{LABEL}/test-{os.getpid()}"
+    made = cgroup.make_plain(name, cgroup.mounts())
+    # Other tests may have groups beside this one.
+    monkeypatch.setattr(
+        "plimsoll.runtimes.bare.cgroup.remove",
+        lambda parent, remove=cgroup.remove: remove(f"{parent}/{name.partition('/')[2]}"),
+    )
+    assert all(group.is_dir() for group in made)
+    runtimes.find("bare").sweep()
+    assert not any(group.exists() for group in made)
