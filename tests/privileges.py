@@ -1,15 +1,17 @@
-"""What nodes may do by docs/privileges.yaml: as the table of docs/explanation/security.md, and as seen in a node."""
+"""What nodes may do by their runtimes' own word: as the table of docs/explanation/security.md, and as seen in a node."""
 
 from pathlib import Path
 
-import yaml
+from plimsoll import runtimes
+from plimsoll.runtimes.docker_nested import PARENTS
+from plimsoll.runtimes.privileges import ENGINES, IN_NAMESPACE, NAMESPACES, STARTER, USUAL_DEVICES, Privileges
 
-from tests.conftest import PROJECT
-
-KNOWN = yaml.safe_load((PROJECT / "docs/privileges.yaml").read_text())
-ENVIRONMENTS = KNOWN["environments"]
+NESTED = "docker-nested"
+ROWS: dict[str, Privileges] = {
+    (f"{NESTED} (child)" if name == NESTED else name): runtime.privileges() for name, runtime in runtimes.known().items()
+} | {f"{NESTED} (parent)": PARENTS.privileges()}
 HEADINGS = (
-    "environment",
+    "runtime",
     "capabilities",
     "seccomp",
     "AppArmor",
@@ -19,8 +21,8 @@ HEADINGS = (
     "of the host, to write",
     "why",
 )
-USUAL = {"docker": "Docker's", "podman": "Podman's", "starter": "at most its starter's"}
-NAMESPACES = ("ipc", "mnt", "net", "pid", "user", "uts")
+USUAL = {"docker": "Docker's", "podman": "Podman's", STARTER: "at most its starter's"}
+USUAL[IN_NAMESPACE] = "all, in its user namespace"
 # Prints its status, its namespaces, the devices that it sees, and its mounts.
 LOOKING = """
 grep -E '^(CapEff|CapBnd|Seccomp|NoNewPrivs):' /proc/self/status
@@ -53,26 +55,24 @@ CAPABILITIES = [
 
 def row(name: str) -> str:
     """Return a runtime's row of the table."""
-    given = ENVIRONMENTS[name]
-    of, added = given["capabilities"]["of"], given["capabilities"].get("added", [])
-    held = " and ".join([USUAL.get(of, of), *(f"`{one}`" for one in added)])
-    held += ", none of them effective" if given["capabilities"].get("effective") == "none" else ""
-    mounts = ", ".join(one if one == "everything" else f"`{one}`" for one in given["mounts"])
-    shares = ", ".join(given["shares"])
-    kept = [given["seccomp"], given["apparmor"], "yes" if given["gains"] else "no", given["devices"]]
-    words = [f"`{name}`", held, *kept, shares or "none", mounts or "nothing", given.get("why", "")]
+    given = ROWS[name]
+    held = " and ".join([USUAL.get(given.capabilities, given.capabilities), *(f"`{one}`" for one in given.added)])
+    held += "" if given.effective else ", none of them effective"
+    mounts = ", ".join(one if one == "everything" else f"`{one}`" for one in given.mounts)
+    kept = ["filter" if given.seccomp else "none", "default" if given.apparmor else "none", "yes" if given.gains else "no"]
+    words = [f"`{name}`", held, *kept, given.devices, ", ".join(given.shares) or "none", mounts or "nothing", given.why]
     return f"| {' | '.join(words)} |"
 
 
 def table() -> str:
     """Return the table of docs/explanation/security.md."""
-    return "\n".join([f"| {' | '.join(HEADINGS)} |", f"|{' --- |' * len(HEADINGS)}", *map(row, ENVIRONMENTS)])
+    return "\n".join([f"| {' | '.join(HEADINGS)} |", f"|{' --- |' * len(HEADINGS)}", *map(row, sorted(ROWS))])
 
 
 def allowed(name: str, starter: set[str]) -> set[str]:
     """Return the capabilities that a node of a runtime may have, if the process that starts it has those in `starter`."""
-    given = ENVIRONMENTS[name]["capabilities"]
-    return {*KNOWN["of"].get(given["of"], starter), *given.get("added", [])}
+    of = {**ENGINES, IN_NAMESPACE: [f"CAP_{one}" for one in CAPABILITIES]}
+    return {*of.get(ROWS[name].capabilities, starter), *ROWS[name].added}
 
 
 def told(printed: str) -> dict[str, list[str]]:
@@ -102,21 +102,20 @@ def compare(name: str, inside: dict, host: dict, places: dict[str, str]) -> None
     `inside` and `host` are what LOOKING printed in the node and for its starter. `places` translates the table's words
     for places to paths.
     """
-    said = ENVIRONMENTS[name]
+    said = ROWS[name]
     starter = names(host["CapEff"][0])
     for kind in ("CapEff", "CapBnd"):
-        effective = said["capabilities"].get("effective") != "none" or kind != "CapEff"
-        held, may = names(inside[kind][0]), allowed(name, starter) if effective else set()
-        assert held <= may if said["capabilities"]["of"] == "starter" else held == may, (kind, held ^ may)
-    assert (inside["Seccomp"] == ["2"]) == (said["seccomp"] == "filter")
-    assert (inside["NoNewPrivs"] == ["0"]) == said["gains"]
+        held, may = names(inside[kind][0]), allowed(name, starter) if said.effective or kind != "CapEff" else set()
+        assert held <= may if said.capabilities in (STARTER, IN_NAMESPACE) else held == may, (kind, held ^ may)
+    assert (inside["Seccomp"] == ["2"]) == said.seccomp
+    assert (inside["NoNewPrivs"] == ["0"]) == said.gains
     if APPARMOR.is_file() and APPARMOR.read_text().strip() == "Y":
-        assert (inside["apparmor"] == ["unconfined"]) == (said["apparmor"] == "none")
+        assert (inside["apparmor"] == ["unconfined"]) != said.apparmor
     shares = {kind for kind in NAMESPACES if inside[f"ns.{kind}"] == host[f"ns.{kind}"]}
-    assert shares == set(said["shares"])
+    assert shares == set(said.shares)
     devices = set(inside.get("device", []))
-    usual = set(KNOWN["usual"] if said["devices"] == "usual" else host["device"])
+    usual = set(USUAL_DEVICES if said.devices == "usual" else host["device"])
     assert devices <= usual, devices - usual
-    if said["mounts"] != ["everything"]:
-        more = written(inside["mount"]) - FROM_STARTER - {places.get(place, place) for place in said["mounts"]}
+    if said.mounts != ("everything",):
+        more = written(inside["mount"]) - FROM_STARTER - {places.get(place, place) for place in said.mounts}
         assert not more, more

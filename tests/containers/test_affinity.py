@@ -24,10 +24,11 @@ OURS = (
     "docker-shared-daemon",
     "docker-shared-processes",
     "singularity-instance-host-network",
+    "charliecloud",
 )
 UNPRIVILEGED = ("singularity-user", "singularity-sharens")
 CONTAINERS = ("docker", "singularity", "singularity-instance")
-USUAL = (*FREE, "podman", "singularity-sharens")
+USUAL = (*FREE, "podman", "singularity-sharens", "charliecloud")
 
 
 def allowed(found):

@@ -25,7 +25,7 @@ PRINTED = ("docker", "singularity", "singularity-instance", "singularity-cgroup"
 NEIGHBOURS = ("docker-shared", "docker-shared-ptrace")
 SHARING = (*NEIGHBOURS, "docker-shared-daemon")
 UNPRIVILEGED = ("singularity-user", "singularity-sharens", "singularity-sharens-two-copies")
-UNPACKED = ("singularity-unpacked", *UNPRIVILEGED)
+UNPACKED = ("singularity-unpacked", "charliecloud", *UNPRIVILEGED)
 ON_HOST = ("docker-shared-processes", "docker-host-network", "singularity-instance-host-network")
 CONTAINERS = (*PRINTED, "podman", *ON_HOST, *SHARING, *UNPACKED)
 # Runtimes whose ranks in two containers are not neighbours to Open MPI.
@@ -290,6 +290,17 @@ def test_without_privileges_ranks_have_user_namespaces_and_with_sharens_one_cont
     told = {name for name, command in commands.items() if "btl_vader_single_copy_mechanism" in command}
     assert told == {"singularity-user", "singularity-sharens-two-copies"}
     assert copies["singularity-sharens"] == "allowed"
+
+
+def test_charliecloud_has_a_user_namespace_for_each_rank_and_all_else_is_the_host_s(once, working, image):
+    working("charliecloud")
+    found = once("uma/exact/E2/charliecloud/any/default/standard/plain/beff")
+    assert found["status"] == "valid", found["reason"]
+    own = {kind for kind, spaces in spaces_of(found).items() if os.readlink(f"/proc/self/ns/{kind}") not in spaces}
+    assert own == {"mnt", "user"} and {len(set(spaces_of(found)[kind])) for kind in own} == {2}
+    assert "btl_vader_single_copy_mechanism" in found["command"]
+    seen = isolation.observe(runtimes.find("charliecloud"), image)
+    assert set(seen["namespaces"]) == own and not seen["own_cgroup"] and seen["network"] == "host"
 
 
 def test_the_image_of_plain_singularity_is_a_file_and_unpacked_it_is_a_folder(once, working, image):

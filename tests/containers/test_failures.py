@@ -31,12 +31,22 @@ from tests.containers.conftest import alone, called, container_of_the_run, in_th
 CONTAINERS = (
     *("docker", "singularity", "singularity-instance", "singularity-cgroup", "podman", "docker-host-network"),
     *("singularity-instance-host-network", "docker-shared", "docker-shared-daemon", "singularity-user", "singularity-sharens"),
+    "charliecloud",
 )
 # One runtime of each kind that is swept in its own way.
-SWEPT = ("bare", "docker", "podman", "singularity", "singularity-instance", "singularity-cgroup", "docker-shared-daemon")
+SWEPT = (
+    "bare",
+    "docker",
+    "podman",
+    "singularity",
+    "singularity-instance",
+    "singularity-cgroup",
+    "docker-shared-daemon",
+    "charliecloud",
+)
 OF_EACH_KIND = ("bare", "docker", "podman", "singularity", "singularity-instance")
 # Runtimes that start from the image's own form. The others run its unpacked files, as bare metal does.
-FROM_IMAGE = CONTAINERS[:-2]
+FROM_IMAGE = CONTAINERS[:-3]
 
 
 @pytest.mark.parametrize("runtime", usual(["bare", *CONTAINERS], ["bare", "docker", "singularity-instance"]))

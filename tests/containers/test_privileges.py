@@ -1,4 +1,4 @@
-"""The privileges of a running node, seen from inside, are those that docs/privileges.yaml gives for its runtime.
+"""The privileges of a running node, seen from inside, are those that its runtime says.
 
 test_nested.py looks at the engine in a container and its children. A virtual machine has its own kernel.
 """
@@ -11,10 +11,10 @@ from plimsoll import runtimes
 from plimsoll.measuring import lock
 from plimsoll.runtimes.base import LABEL, Spec, output
 
-from tests.privileges import ENVIRONMENTS, LOOKING, compare, told
+from tests.privileges import LOOKING, ROWS, compare, told
 
 # Rootless Podman is for users other than root: tests/users runs it.
-NAMES = [name for name in ENVIRONMENTS if name in runtimes.known() and not name.startswith("vm") and name != "podman-rootless"]
+NAMES = [name for name in ROWS if name in runtimes.known() and not name.startswith("vm") and name != "podman-rootless"]
 
 
 @pytest.fixture

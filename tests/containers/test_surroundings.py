@@ -22,9 +22,9 @@ RUNTIMES = (
     *("bare", "docker", "docker-ptrace", "docker-host-network", "docker-shared", "docker-shared-ptrace"),
     *("docker-shared-daemon", "docker-shared-processes", "podman", "singularity", "singularity-unpacked", "singularity-cgroup"),
     *("singularity-user", "singularity-sharens", "singularity-sharens-two-copies", "singularity-instance"),
-    "singularity-instance-host-network",
+    *("singularity-instance-host-network", "charliecloud"),
 )
-USUAL = ("bare", "docker", "podman", "singularity", "singularity-sharens", "singularity-instance")
+USUAL = ("bare", "docker", "podman", "singularity", "singularity-sharens", "singularity-instance", "charliecloud")
 # Runtimes that are measured in only one node.
 OF_ONE_NODE = ("bare", "docker-ptrace")
 # Programs split paths at these characters, or give them another meaning.

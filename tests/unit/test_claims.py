@@ -1,5 +1,6 @@
 """The papers' claims: none is missing, and each claim of the built study leads to cells or to a reason."""
 
+import copy
 import itertools
 import re
 
@@ -9,6 +10,7 @@ import pytest
 from plimsoll import designs, paths, runtimes
 from plimsoll.claims import answer, book, evaluate, findings, verdicts
 from plimsoll.claims.measured import Measured
+from plimsoll.claims.sides import Contrast
 from plimsoll.claims.verdicts import Strength
 from plimsoll.config import studies
 from plimsoll.designs.splitting import contrasts
@@ -46,9 +48,7 @@ def made(liu2020, config):
 
 
 def cells_of(made, liu2020):
-    known = runtimes.known()
-    variants = {name for name in liu2020["factors"]["runtime"] if known[name].variant_of}
-    return contrasts.Cells(made["cells"], liu2020["metrics"], liu2020["baseline"], variants)
+    return contrasts.Cells(made["cells"], liu2020["metrics"], liu2020["baseline"])
 
 
 def by_id(claims, number):
@@ -195,6 +195,44 @@ def test_losses_of_benchmarks_are_relative_to_the_single_container(claims, liu20
     for contrast in found:
         for side in (contrast.a, contrast.b):
             assert side.reference.split("/")[2] == "E1" and side.reference.split("/")[3:] == side.cell.split("/")[3:]
+
+
+def compared(asked, claim: dict) -> list[str]:
+    """Return the paths of the cells that a claim compares, along a trend too."""
+    paths = []
+    for found in asked(claim):
+        sides = found if isinstance(found, list) else [found.a, found.b] if isinstance(found, Contrast) else [found]
+        paths += [side.cell for side in sides]
+    return paths
+
+
+def test_a_runtime_that_is_added_enters_no_claim_that_does_not_name_it(claims, config, liu2020, small_host):
+    """Charliecloud is a variant of none."""
+    assert runtimes.find("charliecloud").variant_of is None
+    every = {**config, "runtimes": dict.fromkeys(runtimes.known(), "optional")}
+    plan = planner.make(liu2020, studies.profile("quick"), small_host, every, {})
+    assert any("/charliecloud/" in path for path in plan["cells"])
+    asked = designs.find("splitting").contrasts.comparison_finder(plan, liu2020)
+    parts = [part for claim in claims["liu2020"] for part in book.parts_of(claim) or [claim]]
+    seen = [path for part in parts for path in compared(asked, part)]
+    assert seen and not [path for path in seen if "/charliecloud/" in path]
+    scope = {"mode": ["exact"], "granularity": ["one"]}
+    naming = {"metrics": ["fft_gflops"], "a": {"runtime": ["charliecloud"]}, "b": {"runtime": ["bare"]}, "scope": scope}
+    assert any("/charliecloud/" in path for path in compared(asked, naming))
+
+
+@pytest.mark.parametrize("study", ["jha2021", "li2018-hadoop"])
+def test_a_runtime_that_is_added_enters_no_claim_in_studies_of_one_runtime(claims, config, paper_host, study):
+    loaded = copy.deepcopy(built(study))
+    for experiment in loaded["experiments"].values():
+        experiment["runtime"].append("podman")
+    every = {**config, "runtimes": {**config["runtimes"], "podman": "optional"}}
+    plan = planner.make(loaded, studies.profile("quick"), paper_host, every, {})
+    assert any("/podman" in path or path.startswith("podman") for path in plan["cells"])
+    asked = designs.find(loaded["design"]).contrasts.comparison_finder(plan, loaded)
+    parts = [part for claim in claims[study] for part in book.parts_of(claim) or [claim]]
+    seen = [path for part in parts for path in compared(asked, part)]
+    assert seen and not [path for path in seen if "podman" in path]
 
 
 def test_docker_s_filter_is_an_arrangement(claims, liu2020, made, small_host):

@@ -30,7 +30,7 @@ def line_of(path, part: str) -> int:
         ("better: lower", "better: smaller", "'smaller' is not one of higher, lower"),
         ("    schemes: single", "    schemes: some", "'some' is not one of all, single"),
         ("id: liu2020", "id: liu2021", "'liu2021' is not the file's name"),
-        ("baseline: bare", "baseline: charliecloud", "baseline: 'charliecloud' is not one of"),
+        ("baseline: bare", "baseline: sarus", "baseline: 'sarus' is not one of"),
         ("image: hpcc", "image: linpack", "image: 'linpack' is not one of hadoop, hpcc"),
         ("    affinity: [any]", "    affinity: [anywhere]", "affinity: 'anywhere' is not one of any, pin"),
         ("uma: [any, cpumem]", "uma: [any, cpu]", "cpu is defined over 2 sockets, and uma has 1"),

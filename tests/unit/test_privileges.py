@@ -1,4 +1,4 @@
-"""Containers get no more than docs/privileges.yaml says: options of the engines, and the table for readers."""
+"""Containers get no more than their runtimes say: options of the engines, and the table for readers."""
 
 import ast
 from itertools import pairwise
@@ -8,9 +8,10 @@ from plimsoll import runtimes
 from plimsoll.runtimes import docker_nested
 from plimsoll.runtimes.docker_nested import PARENTS
 from plimsoll.runtimes.engine import Engine
+from plimsoll.runtimes.privileges import ENGINES as DEFAULTS
 
 from tests.conftest import PROJECT
-from tests.privileges import ENVIRONMENTS, KNOWN, table
+from tests.privileges import ROWS, table
 
 # Options by which an engine gives a container more than by default.
 SHARED_WITH_HOST = [(option, "host") for option in ("--ipc", "--pid", "--uts", "--userns", "--cgroupns")]
@@ -22,34 +23,30 @@ def test_the_page_has_the_table():
     assert table() in (PROJECT / page).read_text(), f"{page} should have:\n{table()}"
 
 
-def test_every_environment_is_in_it():
-    assert {name.partition(" ")[0] for name in ENVIRONMENTS} == runtimes.known().keys()
-
-
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_is_asked_for_nothing_more(name):
-    runtime, said = runtimes.find(name), ENVIRONMENTS[name]
-    assert [f"CAP_{one}" for one in runtime.capabilities] == said["capabilities"].get("added", [])
+    runtime, said = runtimes.find(name), ROWS[name]
+    assert [f"CAP_{one}" for one in runtime.capabilities] == list(said.added)
     # Podman's options depend on the limits of this machine, so they are not evaluated.
     options = type(runtime).__dict__.get("options", ()) if name.startswith("podman") else runtime.options
     words = list(options) if isinstance(options, tuple) else []
     shared = {option.lstrip("-").removesuffix("ns") for option, value in pairwise(words) if (option, value) in SHARED_WITH_HOST}
     if runtime.network.name == "host":
         shared.add("net")
-    assert shared == set(said["shares"]) - ({"user"} if name.startswith("podman") else set())
+    assert shared == set(said.shares) - ({"user"} if name.startswith("podman") else set())
     assert not {"--security-opt", "--volume", "--device", "--mount"} & set(words)
 
 
 def test_a_parent_is_asked_for_what_is_said():
-    said = ENVIRONMENTS["docker-nested (parent)"]
-    assert {f"CAP_{one}" for one in PARENTS.capabilities} == set(said["capabilities"]["added"])
-    assert docker_nested.GIVEN["capabilities"] == set(said["capabilities"]["added"])
-    assert "seccomp=unconfined" in PARENTS.options and said["seccomp"] == "none"
-    assert ("apparmor=unconfined" in PARENTS.options) == (said["apparmor"] == "none")
+    said = ROWS["docker-nested (parent)"]
+    assert {f"CAP_{one}" for one in PARENTS.capabilities} == set(said.added)
+    assert docker_nested.GIVEN["capabilities"] == set(said.added)
+    assert "seccomp=unconfined" in PARENTS.options and not said.seccomp
+    assert ("apparmor=unconfined" in PARENTS.options) != said.apparmor
     assert not docker_nested.USUAL["capabilities"] and docker_nested.USUAL["seccomp"] == "on"
     volumes = {value.rpartition(":")[2] for option, value in pairwise(PARENTS.options) if option == "--volume"}
-    assert volumes == set(said["mounts"]) - {"FOLDER"}
-    held = {*KNOWN["of"]["docker"], *said["capabilities"]["added"]}
+    assert volumes == set(said.mounts) - {"FOLDER"}
+    held = {*DEFAULTS["docker"], *said.added}
     assert held == set(docker_nested.CAPABILITIES.values())
 
 

@@ -17,6 +17,7 @@ def add(typed: Named) -> None:
 
     Examples:
       plimsoll add podman-rootless
+      plimsoll add charliecloud
       plimsoll add singularity-user singularity-instance-host-network
     """
     wish(typed, "optional", "switches on")

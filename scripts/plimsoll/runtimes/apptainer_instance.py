@@ -13,6 +13,7 @@ from plimsoll.runtimes import mounts
 from plimsoll.runtimes.apptainer import Apptainer, Singularity, at_home, cgroup_files, executable, form_of, installed
 from plimsoll.runtimes.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
 from plimsoll.runtimes.networks.cni import CniNetwork
+from plimsoll.runtimes.privileges import Privileges
 
 # Cgroup in which Apptainer makes the cgroups of instances that have a place. Each is called by the number of the
 # instance's process.
@@ -87,6 +88,11 @@ class SingularityInstance(Apptainer):
     label = "Singularity instance"
     colour, hatch = "#e69f00", "\\\\"
     network = CNI
+
+    def privileges(self) -> Privileges:
+        """Return what `apptainer instance start` gives with a network."""
+        why = "it is what `apptainer instance start --net --no-home` gives"
+        return super().privileges()._replace(shares=("ipc", "user"), why=why)
 
     def check(self) -> str:
         """Return Singularity's version. Raise Unavailable if instances may have no network here."""

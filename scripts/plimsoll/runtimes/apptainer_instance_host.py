@@ -6,6 +6,7 @@ from plimsoll.runtimes import mounts
 from plimsoll.runtimes.apptainer import Singularity
 from plimsoll.runtimes.apptainer_instance import SingularityInstance
 from plimsoll.runtimes.networks.base import HostNetwork
+from plimsoll.runtimes.privileges import Privileges
 
 START = Path(__file__).with_name("instance-start.sh")
 
@@ -22,6 +23,10 @@ class SingularityInstanceOnHost(SingularityInstance):
     network = HostNetwork()
     variant_of = "singularity-instance"
     unpacked = Singularity.unpacked
+
+    def privileges(self) -> Privileges:
+        """Return what `apptainer instance start` gives without a network."""
+        return super().privileges()._replace(shares=("ipc", "net", "user"), why="instances without `--net`, which takes root")
 
     def check(self) -> str:
         """Return the version of plain Singularity. Nothing needs root."""

@@ -14,6 +14,7 @@ from plimsoll.runtimes.apptainer import ExecNode, Singularity, executable, execu
 from plimsoll.runtimes.base import HOST, SHARED_MEMORY, Node, hidden, output
 from plimsoll.runtimes.confined import confine
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
+from plimsoll.runtimes.privileges import Privileges
 
 # Name of a file for each container that several processes share, before the number of the process that started them.
 # Apptainer leaves the file behind.
@@ -59,6 +60,11 @@ class SingularityUser(Singularity):
     # An image file can be mounted only with privileges, or with FUSE.
     unpacked = True
     node: type[UserNode] = UserNode
+
+    def privileges(self) -> Privileges:
+        """Return what `apptainer exec` gives in a user namespace."""
+        why = "it is what `apptainer exec --userns` gives to every user"
+        return super().privileges()._replace(shares=("ipc", "net", "pid", "uts"), why=why)
 
     def check(self) -> str:
         """Return the version that the executable prints. Raise Unavailable if no user namespaces can be made here."""

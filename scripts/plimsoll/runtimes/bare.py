@@ -8,6 +8,7 @@ from plimsoll.host import cgroup
 from plimsoll.runtimes import rootfs, segments
 from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, binding_kept, hidden, join
 from plimsoll.runtimes.confined import confine, release
+from plimsoll.runtimes.privileges import NAMESPACES, Privileges
 
 
 class BareNode(Node):
@@ -37,6 +38,10 @@ class Bare(Runtime):
     colour, hatch = "#4d4d4d", ""
     containers = False
     bound = True
+
+    def privileges(self) -> Privileges:
+        """Return what every process of the user may do."""
+        return Privileges(gains=True, shares=NAMESPACES, mounts=("everything",), why="it is the host, and no container")
 
     def check(self) -> str:
         """Return the kernel's release."""

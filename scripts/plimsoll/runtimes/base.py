@@ -19,6 +19,7 @@ from plimsoll.host import variables
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import said
 from plimsoll.runtimes.networks.base import Network
+from plimsoll.runtimes.privileges import Privileges
 
 BINDING = Path(__file__).with_name("with-binding.sh")
 JOIN = Path(__file__).with_name("join-cgroup.sh")
@@ -223,7 +224,8 @@ class Runtime(ABC):
       them.
     - `steps` are its scripts of set-up.
     - `emulated`: the processor is emulated, so that times say nothing about speed.
-    - `variant_of` names another runtime. This one differs from it in something, and is compared with it.
+    - `variant_of` names another runtime. This one differs from it in something, and is compared with it. Claims do not
+      depend on it: a claim that names no runtime is about those of its paper.
     """
 
     name: str
@@ -249,6 +251,10 @@ class Runtime(ABC):
         """Return, by name, the version of each program on which results in the nodes depend. Raise Unavailable if one
         does not answer."""
         return {}
+
+    def privileges(self) -> Privileges:
+        """Return what a node may do on this host if root starts it."""
+        raise NotImplementedError
 
     def programs(self) -> tuple[str, ...]:
         """Return names or paths of these programs on this host, and paths of files with their settings."""

@@ -18,6 +18,7 @@ from plimsoll.measuring import lock
 from plimsoll.runtimes.base import LABEL, LABELLED, REMOVABLE, gone, join, output
 from plimsoll.runtimes.engine import ANSWER_SECONDS, Engine
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
+from plimsoll.runtimes.privileges import CONFINED, Privileges
 
 # Script by which set-up starts the engine.
 START = "scripts/setup/docker.sh"
@@ -48,6 +49,10 @@ class Docker(Engine):
     # container could neither write into the run's folder nor have the host's network. Some log drivers do not return
     # what was printed.
     options = ("--userns", "host", "--log-driver", "json-file")
+
+    def privileges(self) -> Privileges:
+        """Return what Docker gives by default."""
+        return CONFINED._replace(capabilities="docker")
 
     def check(self) -> str:
         """Return the version of the engine. Raise Unavailable if the engine runs without root.
@@ -213,6 +218,11 @@ class DockerPtrace(Docker):
     colour, hatch = "#56b4e9", ".."
     capabilities = ("SYS_PTRACE",)
     variant_of = "docker"
+
+    def privileges(self) -> Privileges:
+        """Return what Docker gives by default, and one capability."""
+        why = "ranks in one container read each other's memory; it is what is measured"
+        return super().privileges()._replace(added=("CAP_SYS_PTRACE",), why=why)
 
 
 def is_podman(command: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@ the network namespace."""
 
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.networks.base import HostNetwork
+from plimsoll.runtimes.privileges import Privileges
 
 
 class DockerHostNetwork(Docker):
@@ -13,6 +14,10 @@ class DockerHostNetwork(Docker):
     colour, hatch = "#004c6d", "--"
     network = HostNetwork()
     variant_of = "docker"
+
+    def privileges(self) -> Privileges:
+        """Return what Docker gives by default, and the host's network."""
+        return super().privileges()._replace(shares=("net", "user"), why="what the network namespace costs is what is measured")
 
 
 ENVIRONMENTS = (DockerHostNetwork(),)

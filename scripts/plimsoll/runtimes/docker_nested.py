@@ -19,6 +19,7 @@ from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.nested import engine_folders
 from plimsoll.runtimes.networks import of_host
 from plimsoll.runtimes.networks.base import HostNetwork, Network
+from plimsoll.runtimes.privileges import CONFINED, Privileges
 
 PARENT = "/opt/plimsoll/bin/parent.sh"
 # File of the child's image in a parent.
@@ -69,6 +70,17 @@ class Parents(Docker):
         *("--volume", ENGINE, "--volume", "/sys/fs/cgroup:/sys/fs/cgroup"),
     )
 
+    def privileges(self) -> Privileges:
+        """Return what an engine in a container needs."""
+        return CONFINED._replace(
+            capabilities="docker",
+            added=("CAP_NET_ADMIN", "CAP_SYS_ADMIN"),
+            seccomp=False,
+            apparmor=False,
+            mounts=("FOLDER", "/sys/fs/cgroup", "/var/lib/docker"),
+            why="the engine in it mounts file systems, makes namespaces, networks, session keys and cgroups (nesting.md)",
+        )
+
     def __init__(self, volume_of: str = ""):
         if volume_of:
             own = self.options.index(ENGINE)
@@ -105,7 +117,6 @@ class DockerNested(Docker):
     colour, hatch = "#882255", "\\\\"
     # The engine of a parent loads the child's image from this file.
     form = "archive"
-    # The papers' claims about Docker are not about nested containers.
     variant_of = "docker"
     nested = True
 

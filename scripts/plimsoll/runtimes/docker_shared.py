@@ -16,6 +16,7 @@ from plimsoll.runtimes.base import HOST, LABEL, Node, hidden
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import EngineNode
 from plimsoll.runtimes.networks.base import HostNetwork
+from plimsoll.runtimes.privileges import Privileges
 
 HANDS_ON = Path(__file__).with_name("exec-with-variables.sh")
 
@@ -43,6 +44,11 @@ class DockerSharedDaemon(Docker):
     options = (*Docker.options, "--ipc", "host", "--pid", "host")
     variant_of = "docker"
 
+    def privileges(self) -> Privileges:
+        """Return what Docker gives by default, and the host's IPC, processes and network."""
+        why = "ranks in two containers share memory; what these namespaces cost is what is measured"
+        return super().privileges()._replace(shares=("ipc", "net", "pid", "user"), why=why)
+
     def stop(self, nodes) -> None:
         """Remove the containers, and the shared memory that their ranks left on the host."""
         super().stop(nodes)
@@ -63,6 +69,11 @@ class DockerSharedProcesses(DockerSharedDaemon):
     options = (*Docker.options, "--pid", "host")
     variant_of = "docker-shared-daemon"
 
+    def privileges(self) -> Privileges:
+        """Return what Docker gives by default, and the host's processes and network."""
+        why = "what the IPC namespace costs is what is measured"
+        return super().privileges()._replace(shares=("net", "pid", "user"), why=why)
+
 
 class DockerShared(DockerSharedDaemon):
     """Docker with the host's IPC, processes and network, and one launcher on the host for all ranks, which are
@@ -72,6 +83,11 @@ class DockerShared(DockerSharedDaemon):
     label = "Docker sharing IPC/PID/net"
     colour, hatch = "#4d94c7", "++"
     variant_of = "docker-shared-daemon"
+
+    def privileges(self) -> Privileges:
+        """Return what DockerSharedDaemon has, and the folder in which ranks meet their launcher."""
+        why = "ranks in two containers share memory, by one launcher outside"
+        return super().privileges()._replace(mounts=("FOLDER", "MEETING"), why=why)
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Start containers as Docker does. Each rank enters its container separately."""
@@ -91,6 +107,11 @@ class DockerSharedPtrace(DockerShared):
     colour, hatch = "#9fd8f5", "oo"
     capabilities = ("SYS_PTRACE",)
     variant_of = "docker-shared"
+
+    def privileges(self) -> Privileges:
+        """Return what DockerShared has, and one capability."""
+        why = "ranks in two containers read each other's memory"
+        return super().privileges()._replace(added=("CAP_SYS_PTRACE",), why=why)
 
 
 ENVIRONMENTS = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon(), DockerSharedProcesses())

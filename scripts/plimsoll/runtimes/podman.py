@@ -14,6 +14,7 @@ from plimsoll.runtimes.base import HOST, Node, gone, needs_root, output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import ANSWER_SECONDS, Engine
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
+from plimsoll.runtimes.privileges import CONFINED, Privileges
 
 # A process with this capability may raise its limits (capabilities(7)).
 CAP_SYS_RESOURCE = 24
@@ -37,12 +38,15 @@ class Podman(Engine):
     # `conmon` holds each container. The programs after `podman` set up a container, or a program in one.
     daemons = ("conmon", "podman", "netavark", "aardvark-dns", "runc")
     packages = ("podman", "netavark", "aardvark-dns", "catatonit", "runc")
-    # The papers' claims are about other engines, and not about Podman.
     variant_of = "docker"
     facts = "{{.Host.CgroupManager}} {{.Store.GraphRoot}}"
     # The host's user namespace, whatever the user's containers.conf says: root of another one could not write into
     # the run's folder.
     user_namespace = "host"
+
+    def privileges(self) -> Privileges:
+        """Return what Podman gives by default."""
+        return CONFINED._replace(capabilities="podman")
 
     def check(self) -> str:
         """Return the version of Podman and the name of its OCI runtime. Raise Unavailable without root: only root's

@@ -17,6 +17,7 @@ from plimsoll.runtimes.base import HOST, Node, output
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
 from plimsoll.runtimes.podman import Podman
+from plimsoll.runtimes.privileges import Privileges
 
 TUN = Path("/dev/net/tun")
 # Folders of Podman's data. RUNROOT is short, because paths of sockets must be short.
@@ -52,6 +53,10 @@ class PodmanRootless(Podman):
     uncountable = True
     # Files that a container writes belong to this user on the host.
     user_namespace = "keep-id"
+
+    def privileges(self) -> Privileges:
+        """Return what Podman gives by default in a user namespace."""
+        return super().privileges()._replace(effective=False, shares=())
 
     def check(self) -> str:
         """Return the version of Podman and the name of its OCI runtime. Raise Unavailable with what is missing for

@@ -19,6 +19,7 @@ from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 from plimsoll.runtimes.base import HOST, LABEL, Afterwards, Node, Runtime, Spec, needs_root, output
 from plimsoll.runtimes.docker import Docker
+from plimsoll.runtimes.privileges import Privileges
 
 QEMU = "qemu-system-x86_64"
 
@@ -37,6 +38,11 @@ class VirtualMachine(Runtime):
     accelerator = "kvm"
     engine = Docker()
     network = engine.network
+
+    def privileges(self) -> Privileges:
+        """Return what a guest has: nothing of this host."""
+        why = "QEMU itself runs as root for its network device, and opens /dev/kvm where there is KVM"
+        return Privileges("its own kernel", gains=True, devices="its own", mounts=(), why=why)
 
     def __init__(self):
         self.devices = 0

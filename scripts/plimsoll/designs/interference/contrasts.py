@@ -2,7 +2,8 @@
 
 A view is a microservice in a cell with its co-runner (`cells.views`). A claim names cases and co-runners for side a and
 for side b, and levels that hold on both (`scope`). Each view of side a is compared with the views of side b that have
-the same levels. Factors that the two sides name differently need not be the same.
+the same levels. Factors that the two sides name differently need not be the same. Claims name no runtime. They
+are about the first one of each experiment, so that a runtime that is added enters none.
 """
 
 from collections.abc import Callable
@@ -33,9 +34,11 @@ class Contrasts(design.Contrasts):
 
         The contrasts include those whose cells cannot be measured here.
         """
+        first = {experiment["runtime"][0] for experiment in study["experiments"].values()}
         by_benchmark: dict[str, list[dict]] = {}
         for view in views(plan):
-            by_benchmark.setdefault(view["benchmark"], []).append(view)
+            if view["runtime"] in first:
+                by_benchmark.setdefault(view["benchmark"], []).append(view)
 
         def asked(claim: dict) -> list[Contrast]:
             contrasts: dict[Contrast, None] = {}

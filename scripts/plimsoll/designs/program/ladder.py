@@ -59,6 +59,7 @@ LADDERS: dict[str, tuple[Step, ...]] = {
         Step("singularity-unpacked", "Apptainer's mount namespace"),
         Step("singularity-user", "a user namespace"),
     ),
+    "charliecloud": (Step("charliecloud", "Charliecloud's mount namespace and user namespace"),),
     **OF_SPLIT,
 }
 

@@ -20,8 +20,14 @@ RANKS = 16
 # Factor of claims that is not a factor of cells: the number of containers, in the claims' words.
 GRANULARITY = "granularity"
 # Levels that a claim is about if it names no level of the factor. The paper's section 4 runs everything free (ANY) and pinned.
-# One rank alone is not among them: it only serves as a reference.
-USUAL = {"affinity": ("any", "pin"), "sizes": ("standard",), GRANULARITY: ("every", "beyond")}
+# One rank alone is not among them: it only serves as a reference. Its runtimes are the paper's. So a runtime that is added
+# enters no claim that does not name it.
+USUAL = {
+    "affinity": ("any", "pin"),
+    "sizes": ("standard",),
+    "runtime": ("bare", "docker", "singularity", "singularity-instance", "singularity-cgroup"),
+    GRANULARITY: ("every", "beyond"),
+}
 # What the paper leaves open, and a claim may depend on: whether its Docker let ranks copy from each other's memory. Each
 # arrangement in words, with the runtimes that are replaced and those that are measured in their place.
 ARRANGEMENTS: dict[str, dict[str, str]] = {
@@ -59,8 +65,8 @@ def granularities(cell: SplittingCell) -> set[str]:
 class Cells(Matcher):
     """Index of a plan's cells by their levels."""
 
-    def __init__(self, cells: dict[str, SplittingCell], metrics: dict[str, dict], baseline: str, variants: set[str]):
-        self.metrics, self.baseline, self.variants = metrics, baseline, variants
+    def __init__(self, cells: dict[str, SplittingCell], metrics: dict[str, dict], baseline: str):
+        self.metrics, self.baseline = metrics, baseline
         self.by_section: dict[str, list[dict]] = defaultdict(list)
         # Cache: a claim looks up the same levels once for each cell of its other side.
         self.answers: dict[tuple, list[dict]] = {}
@@ -70,7 +76,7 @@ class Cells(Matcher):
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
         """Return the cells with the `wanted` levels in which a metric is measured.
 
-        Variants of a runtime are included only if `wanted` names runtimes.
+        They have the `USUAL` levels of factors for which `wanted` names none.
         """
         asked = (metric, *((factor, tuple(levels)) for factor, levels in wanted.items()))
         if asked not in self.answers:
@@ -90,7 +96,6 @@ class Cells(Matcher):
             for cell in self.by_section[described["section"]]
             if described.get("sizes", cell["sizes"]) == cell["sizes"]
             and described["instrument"] == cell["instrument"]
-            and ("runtime" in wanted or cell["runtime"] not in self.variants)
             and all(self.has(cell, factor, allowed) for factor, allowed in levels.items())
         ]
 
@@ -133,11 +138,7 @@ class Contrasts(design.Contrasts):
 
     def comparison_finder(self, plan: SplittingPlan, study: dict):
         """Return a function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
-        from plimsoll import runtimes
-
-        known = runtimes.known()
-        variants = {name for name in study["factors"]["runtime"] if known[name].variant_of}
-        cells = Cells(plan["cells"], study["metrics"], study["baseline"], variants)
+        cells = Cells(plan["cells"], study["metrics"], study["baseline"])
 
         def asked(claim: dict) -> list:
             return _arranged(_asked(claim, cells, study["factors"]), plan["cells"], plan.get("in_place_of", {}))

@@ -1,6 +1,7 @@
 """Finds the cells that a claim compares on this host.
 
-A claim names strategies of side a and of side b, and metrics. Each metric belongs to data of one size.
+A claim names strategies of side a and of side b, and metrics. Each metric belongs to data of one size. A claim that names no
+runtime is about the first one of each experiment, so that a runtime that is added does not enter it.
 """
 
 from collections.abc import Callable
@@ -18,12 +19,14 @@ GIGABYTES = 2
 class Cells(Matcher):
     """The cells of a plan, by the size of the data that a metric is about."""
 
-    def __init__(self, plan: TuningPlan, known: dict[str, dict]):
-        self.cells, self.known = list(plan["cells"].values()), known
+    def __init__(self, plan: TuningPlan, study: dict):
+        self.cells, self.known = list(plan["cells"].values()), study["metrics"]
+        self.usual = {"runtime": [experiment["runtime"][0] for experiment in study["experiments"].values()]}
 
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[TuningCell]:
         """Return the cells with the wanted levels and with data of the metric's size."""
         size = self.known.get(metric, {}).get("source", "").partition(".")[0]
+        wanted = {**self.usual, **wanted}
         return [
             cell
             for cell in self.cells
@@ -49,7 +52,7 @@ class Contrasts(design.Contrasts):
 
     def comparison_finder(self, plan: TuningPlan, study: dict) -> Callable[[dict], list]:
         """Return a function from a claim to what it compares; the list is empty if a side names no strategy."""
-        return Cells(plan, study["metrics"]).find
+        return Cells(plan, study).find
 
     def unmet_needs(self, plan: TuningPlan) -> dict[str, str]:
         """Return what claims may need and the profile's data are too small for, in words."""
