@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_used_stops_the_workflow(project, file, old, new, 
     [
         (("studies=liu2021",), "There is no study 'liu2021'"),
         pytest.param(("profile=slow",), "There is no profile 'slow'", marks=pytest.mark.long),
-        pytest.param(("runtimes={'charliecloud': 'required'}",), "There is no runtime 'charliecloud'", marks=pytest.mark.long),
+        pytest.param(("runtimes={'sarus': 'required'}",), "There is no runtime 'sarus'", marks=pytest.mark.long),
         (
             ("runtimes={'docker': 'perhaps'}",),
             "runtimes.docker: 'perhaps' is not one of required, optional, off",
