@@ -4,7 +4,7 @@
 #     STUDIES=all HOURS=0.15 MINUTES=12 PROFILE=paper DIRECTORY=/data/run2 IMAGE=images.tar.gz
 #     FROM=plimsoll-liu2020.zip CLAIMS=mine.yaml
 #   make setup                      only install what the commands need (STUDIES=, IMAGE=)
-#   make test                       the tests, on real containers: half an hour or more on two cores (LONG=1: all of them)
+#   make test                       the tests, on real containers: an hour or less on two cores (LONG=1: all of them)
 #   make test-units                 the quick ones of those that need no container: two minutes
 #   make lint                       what the style checkers say
 #   make docs                       the documentation as a site, in docs/_build
@@ -20,7 +20,7 @@ takes.setup = STUDIES IMAGE
 takes.test = LONG
 takes.test-units =
 takes.test-of-code = LONG
-takes.test-of-workflows = LONG
+takes.test-of-users = LONG
 takes.faults = SEED NUMBER FAULTS HOURS
 takes.fuzz = SEED INPUTS
 takes.bench =
@@ -73,7 +73,7 @@ export STUDIES IMAGE FROM CLAIMS PROFILE DIRECTORY HOURS MINUTES SEED NUMBER FAU
 # Number of one start of the workflow (docs/reference/statuses.md).
 export PLIMSOLL_START := $(shell date +%s%N)
 
-.PHONY: help reproduce setup test test-units test-of-code test-of-workflows lint docs bench faults fuzz
+.PHONY: help reproduce setup test test-units test-of-code test-of-users lint docs bench faults fuzz
 
 help:
 	@sed -n '/^[^#]/q; s/^#$$//p; s/^# \{1,3\}//p' Makefile
@@ -83,7 +83,7 @@ reproduce:
 		$(if $(PROFILE),--profile "$$PROFILE") $(if $(DIRECTORY),--directory "$$DIRECTORY") $(if $(IMAGE),--image "$$IMAGE") \
 		$(if $(FROM),--from "$$FROM") $(if $(CLAIMS),--claims "$$CLAIMS")
 
-# Tests that measure nothing take the processor time that workflows leave, whose images are built first. The rest has the
+# Tests that measure nothing take the processor time that the tests of users leave, whose images are built first. The rest has the
 # machine to itself. With LONG=1 the tests that are marked `long`, those of clusters, and those of the guest with
 # two memory nodes are included.
 test: setup lint
@@ -91,9 +91,9 @@ test: setup lint
 	@bash scripts/setup/environments.sh all
 	@bash scripts/setup/tests.sh
 	@echo "Two groups of tests side by side, for some 20 minutes."
-	$(MAKE) --no-print-directory --jobs=2 test-of-code test-of-workflows
+	$(MAKE) --no-print-directory --jobs=2 test-of-code test-of-users
 	.venv/bin/python -m pytest -m alone $(units)
-	.venv/bin/python -m pytest $(if $(long),,-m "not long") tests/containers tests/faults $(if $(long),tests/guest tests/cluster)
+	.venv/bin/python -m pytest $(if $(long),,-m "not long") tests/containers tests/workflow tests/faults $(if $(long),tests/guest tests/cluster)
 
 # The longest first, so that none is left alone at the end.
 units = tests/dry tests/fuzz tests/unit
@@ -105,11 +105,11 @@ test-of-code:
 	@set -o pipefail; chrt --idle 0 .venv/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal \
 		-m "not alone$(if $(long),, and not long)" $(units) $(by_lines)
 
-test-of-workflows:
+test-of-users:
 	@.venv/bin/python -m tests.images
-	@set -o pipefail; .venv/bin/python -m pytest $(if $(long),,-m "not long") tests/users tests/workflow $(by_lines)
+	@set -o pipefail; .venv/bin/python -m pytest $(if $(long),,-m "not long") tests/users $(by_lines)
 
-test-of-code test-of-workflows: SHELL = bash
+test-of-code test-of-users: SHELL = bash
 
 # What is typed after each change.
 test-units:

@@ -258,7 +258,7 @@ def test_claims_of_one_s_own_judge_an_archive_in_a_folder_of_their_own(small):
     # The file has claims of another study, and then no valid claims.
     shutil.copy(small.folder / "config/claims/liu2020.yaml", small.folder / "other.yaml")
     said = one_sentence(small.remake(ARCHIVE, "--claims", "other.yaml"))
-    assert f"other.yaml has claims of liu2020, and {ARCHIVE} has {SMALL}." in said
+    assert f"other.yaml has claims of liu2020, and {ARCHIVE} has measurements of {SMALL}." in said
     (small.folder / "none.yaml").write_text("study: [\n")
     assert "none.yaml, line 2: not valid YAML" in one_sentence(small.remake(ARCHIVE, "--claims", "none.yaml"))
 

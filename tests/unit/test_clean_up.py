@@ -125,6 +125,7 @@ def test_every_environment_can_be_asked_to_forget(monkeypatch, tmp_path):
     """No runtime's program is installed, and nothing is removed."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLIMSOLL_PREFIX", str(tmp_path))
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path))
     assert {name: each.forget() for name, each in runtimes.known().items() if each.forget()} == {}
 
 

@@ -49,17 +49,17 @@ def line_of(path, part: str) -> int:
         (
             "metrics: [randomring_bandwidth]}",
             "metrics: [randomring_bandwidth, pingpong_bandwidth]}",
-            "figures.fig05.metrics: the chart granularity shows one metric, and 2 are named",
+            "figures.fig05.metrics names 2, and the chart granularity shows one metric",
         ),
         (
             "experiment: mpi-patterns, title: Time in MPI functions of b_eff ping-pong, metrics: [beff_pingpong_seconds]}",
             "experiment: mpi-patterns, title: Time in MPI functions of b_eff ping-pong}",
-            "figures.fig07.metrics: the chart patterns shows one metric or more, and 0 are named",
+            "figures.fig07.metrics names 0, and the chart patterns shows one metric or more",
         ),
         (
             "bars: runtime, title: Events of EP-DGEMM,",
             "title: Events of EP-DGEMM,",
-            "figures.fig14.bars: the chart events needs it",
+            "figures.fig14.bars is missing: the chart events needs it",
         ),
     ],
 )

@@ -138,7 +138,7 @@ def test_a_watched_run_is_requested_once_and_only_if_there_is_time(monkeypatch, 
 
 
 def test_a_wait_for_the_containers_own_quota_is_its_cost_and_disturbs_nothing(monkeypatch):
-    monkeypatch.setattr(quotas.slowed, "throttled_seconds", lambda groups, mounted: {"/sys/fs/cgroup": 0.0, "heat": 0.0})
+    monkeypatch.setattr(quotas.slowdowns, "throttled_seconds", lambda groups, mounted: {"/sys/fs/cgroup": 0.0, "heat": 0.0})
     before, after = (
         Snapshot(0.0, 0.0, 0.0, 0.0, {}, 0.0, throttled={"/sys/fs/cgroup": host, "/sys/fs/cgroup/docker/1": own, "heat": 0.0})
         for host, own in ((1.0, 2.0), (1.5, 5.0))

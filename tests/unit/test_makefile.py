@@ -137,7 +137,7 @@ def test_what_is_given_are_the_command_s_options(folder):
 
 def test_every_folder_of_tests_is_run_once_and_those_of_clusters_and_the_guest_where_it_may_take_long(folder):
     """Tests that measure nothing and must run alone come after the others that measure nothing."""
-    beside = "".join(make(folder, "--dry-run", group) for group in ("test-of-code", "test-of-workflows"))
+    beside = "".join(make(folder, "--dry-run", group) for group in ("test-of-code", "test-of-users"))
     *_, alone, rest = make(folder, "--dry-run", "test").splitlines()
     longer = {"tests/cluster", "tests/guest"}
     there = {str(path.parent.relative_to(PROJECT)) for path in (PROJECT / "tests").glob("*/**/test_*.py")} - longer

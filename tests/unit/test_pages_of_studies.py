@@ -398,7 +398,7 @@ def statements_can_be_filtered(page) -> None:
 
 def comparisons_are_few_and_readable(page) -> None:
     """Check for six columns, contradicted ones first, no more rows than allowed, and words instead of names of levels."""
-    order = ["contradicted", "inconclusive", "reproduced"]
+    order = ["contradicted", "inconclusive", "reproduced", "not measured"]
     for table in page.select("section.claim table"):
         rows = table.tbody.find_all("tr")
         assert len(table.thead.find_all("th")) == 6 and 0 < len(rows) <= verdict_page.SHOWN

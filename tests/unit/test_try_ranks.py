@@ -132,7 +132,7 @@ def every_runtime(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
-        (None, ["docker", "podman", "singularity"]),
+        (None, ["docker", "podman", "singularity", "charliecloud"]),
         (ranks.Ranks(2, True, None), ["docker", "podman", "singularity"]),
         (ranks.Ranks(2, False, 2), ["docker-split", "podman-split", "singularity-split"]),
     ],

@@ -22,7 +22,7 @@ ROWS = {
 }
 # The page names these as worse than nominal: blocks that are not independent of each other.
 LEFT_OUT = "lasting deviations"
-ROW = re.compile(r"^\| ([a-z: ]+) \| ([\d.]+) % \| ([\d.]+) % \| ([\d.]+) % \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([a-z: ]+) \| ([\d.]+) % \| ([\d.]+) % \([\d.]+ %\) \| ([\d.]+) % \|$", re.MULTILINE)
 
 
 def on_the_page() -> dict[str, tuple[str, ...]]:

@@ -336,7 +336,7 @@ def test_set_up_asks_for_what_builds_images_where_they_are_built(new_user):
     assert (
         done.returncode == 2 and len(said) == 1 and said[0].startswith("setup: Building images (./plimsoll reproduce --image")
     )
-    assert "needs mmdebstrap (these are Debian's packages): install them by hand" in said[0]
+    assert "needs mmdebstrap (Debian's names of packages). Only root can install them" in said[0]
     done = user.run("make", "setup", "IMAGE=plimsoll-images.tar.gz")
     assert done.returncode == 0 and done.stderr == "", done.stderr
 

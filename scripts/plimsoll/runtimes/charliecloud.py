@@ -20,6 +20,8 @@ from plimsoll.runtimes.privileges import IN_NAMESPACE, Privileges
 PACKAGE = "charliecloud-runtime"
 # `ch-run` refuses to start without this variable. No program in a node has it.
 USER = "USER=plimsoll"
+# It prints its version as if that were an error.
+VERSION = f"{USER} exec ch-run --version 2>&1"
 # Folder beside an image's unpacked files: the second tree, and a link for each node to the node's folder.
 BESIDE, TREE, NODES = "charliecloud", "rootfs", "nodes"
 LINK_SECONDS = 300.0
@@ -77,8 +79,7 @@ class Charliecloud(Runtime):
         if not shutil.which("ch-run"):
             raise Unavailable(f"ch-run (Debian's package {PACKAGE}) is not installed")
         refuse_without_user_namespaces()
-        # It prints its version as if that were an error.
-        return f"Charliecloud {output(['sh', '-c', f'{USER} exec ch-run --version 2>&1']).strip()}"
+        return f"Charliecloud {output(['sh', '-c', VERSION]).strip()}"
 
     def versions(self) -> dict[str, str]:
         """Return the version of Charliecloud, by its name."""

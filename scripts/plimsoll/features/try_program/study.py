@@ -36,6 +36,8 @@ TIMES = {
 }
 # Defaults as a user would call them.
 CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
+# Defaults in which a program of several ranks was not tried.
+WITHOUT_RANKS = frozenset({"charliecloud"})
 ONE_CONTAINER = tuple(name for name in CALLED if name not in ladder.OF_SPLIT)
 # A default, by the default that is measured in its place where both work.
 BETTER_OF = {"podman-rootless": "podman", "podman-rootless-split": "podman-split"}
@@ -187,7 +189,7 @@ def _is_wanted(default: str, asked: Ranks | None) -> bool:
     """Return whether a default is measured: those that split ranks only for a user who wants that."""
     if default in ladder.OF_SPLIT:
         return bool(asked and asked.split)
-    return asked is None or asked.in_one
+    return asked is None or (asked.in_one and default not in WITHOUT_RANKS)
 
 
 def defaults_here(asked: Ranks | None = None) -> list[str]:
