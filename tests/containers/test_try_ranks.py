@@ -91,7 +91,7 @@ def attempted(ring, runtime: str, **program) -> dict:
 def test_ranks_are_timed_and_what_carried_their_messages_is_seen(ring, runtime, carried):
     found = attempted(ring, runtime)
     assert found["status"] == "valid", found["reason"]
-    assert found["transport"]["carried_by"] == carried
+    assert found["transport"]["carried_by"] == carried, found["transport"]
     [timed] = found["timed"]
     assert 0 < timed["values"]["wall"] < 60 and timed["values"]["processor"] > 0 and timed["values"]["start"] > 0
     assert timed["output"] == ring[1]["program"]["output"]

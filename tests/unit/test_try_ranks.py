@@ -13,7 +13,7 @@ from plimsoll.designs.program import ranks as running
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import ranks, stages, study, telling, timer
-from plimsoll.mpi import launch
+from plimsoll.mpi import launch, reports
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.unit.test_program import STUDY, WALL
@@ -263,3 +263,9 @@ def test_a_study_of_ranks_has_them_in_its_fingerprint():
     one, other = ({"ranks": 2, **more} for more in ({}, {"containers": 2}))
     assert ranks.parameters(ranks.Ranks(2, True, None)) == one and ranks.parameters(ranks.Ranks(2, True, 2)) == other
     assert ranks.parameters(None) == {} and json.dumps(ranks.launched(None)) == "[]"
+
+
+@pytest.mark.parametrize(("seen", "carried"), [((1, 2), "shared memory"), ((2, 2), "shared memory"), ((1, 1), "TCP")])
+def test_a_rank_that_ended_before_the_last_look_shares_memory_like_the_others(seen, carried):
+    ranks = [{"shared_memory_segments": each, "network_bytes": {"all": 1}, "single_copy": "allowed"} for each in seen]
+    assert reports.transport(running.alike(ranks))["carried_by"] == carried

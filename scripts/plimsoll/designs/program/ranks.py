@@ -136,7 +136,17 @@ class OfRanks:
 
     def _more(self, made: list[dict]) -> dict:
         """Return how the messages of the warm-up travelled."""
-        return {"transport": reports.transport(reports_of(self.folder / "0", self.ranks))}
+        return {"transport": reports.transport(alike(reports_of(self.folder / "0", self.ranks)))}
+
+
+def alike(ranks: list[dict]) -> list[dict]:
+    """Return reports of ranks, each with the most segments that any rank was seen to map.
+
+    Ranks are looked at from outside. A rank that ends between two looks was seen with fewer segments than it had. Each node
+    has the same number of ranks, so all ranks have the same number of segments.
+    """
+    most = max(rank["shared_memory_segments"] for rank in ranks)
+    return [{**rank, "shared_memory_segments": most} for rank in ranks]
 
 
 def reports_of(folder: Path, ranks: int) -> list[dict]:
