@@ -14,6 +14,7 @@ from plimsoll.measuring import lock
 from tests.containers.test_try import plimsoll
 
 # Each of two ranks sends large messages, which Open MPI copies from rank to rank where it may.
+# Its messages take longer than the time between two looks at the ranks.
 RING = """
 #include <mpi.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ int main(int count, char **words) {
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 300; i++)
         MPI_Sendrecv(out, bytes, MPI_CHAR, (rank + 1) % ranks, 0, in, bytes, MPI_CHAR, (rank + ranks - 1) % ranks, 0,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 0) printf("%d ranks\\n", ranks);
