@@ -20,7 +20,7 @@ from plimsoll.analysis.tables import of_runs
 from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import PlimsollError
 from plimsoll.images import supplied
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import progress, record, staleness, system
@@ -365,14 +365,7 @@ def unavailable_here(wishes: dict[str, str]) -> dict[str, str]:
 
     A required runtime that does not work stops the workflow when it is tried.
     """
-    reasons = {}
-    for name, wish in wishes.items():
-        if wish == "optional":
-            try:
-                runtimes.find(name).check()
-            except Unavailable as reason:
-                reasons[name] = str(reason)
-    return reasons
+    return runtimes.unavailable(name for name, wish in wishes.items() if wish == "optional")
 
 
 def refuse_other_host(config: dict) -> None:

@@ -1,12 +1,15 @@
 """Runtimes, which start the nodes that programs run in: one file for each. Each file lists its runtimes in
 ENVIRONMENTS."""
 
+from collections.abc import Iterable
 from functools import cache
 
 from plimsoll import registry
+from plimsoll.errors import Unavailable
 from plimsoll.runtimes.base import Runtime
 
 
+@cache
 def find(name: str) -> Runtime:
     """Return the runtime or the step of that name. Raise PlimsollError if there is none.
 
@@ -17,6 +20,17 @@ def find(name: str) -> Runtime:
     if found := registry.only(package, "ENVIRONMENTS", name):
         return found
     return registry.find(known_steps() if name in known_steps() else known(), "runtime", name)
+
+
+def unavailable(names: Iterable[str]) -> dict[str, str]:
+    """Return why runtimes do not work here, by name, without those that work."""
+    reasons = {}
+    for name in names:
+        try:
+            find(name).check()
+        except Unavailable as reason:
+            reasons[name] = str(reason)
+    return reasons
 
 
 @cache

@@ -115,15 +115,16 @@ def differences(before: Looked | None, after: Looked | None) -> list[str]:
     """Return a sentence for each difference between what was seen on the two sides of a step; empty if a side was not seen."""
     if not (before and after):
         return []
-    a, b = before["settings"], after["settings"]
-    told = [
-        f"{name}: {a.get(name, 'not there')} before, {b.get(name, 'not there')} after"
-        for name in dict.fromkeys([*a, *b])
-        if a.get(name) != b.get(name)
-    ]
+    told = settings(before["settings"], after["settings"])
     if not (before["traced"] and after["traced"]):
         return [*told, "system calls could not be watched on both sides"]
     return [*_refused(before["refused"], after["refused"]), *told, *_counts(before["counts"], after["counts"])]
+
+
+def settings(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each setting that differs."""
+    names = [name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name)]
+    return [f"{name}: {a.get(name, 'not there')} before, {b.get(name, 'not there')} after" for name in names]
 
 
 def _refused(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:

@@ -86,7 +86,7 @@ class OfRanks:
         """Run the program as often as the cell says. Return the seconds that all of it took."""
         before, begun = snapshot(), time.monotonic()
         try:
-            for run in range(self.cell["runs"] + 1):
+            for run in range(self.number):
                 self._launch(run)
         finally:
             took = time.monotonic() - begun
@@ -126,7 +126,7 @@ class OfRanks:
 
     def _made(self) -> list[dict]:
         """Return what was logged of each run, over its ranks. InvalidOutput if one of them went wrong."""
-        made = [whole(run, reports_of(self.folder / str(run), self.ranks)) for run in range(self.cell["runs"] + 1)]
+        made = [whole(run, reports_of(self.folder / str(run), self.ranks)) for run in range(self.number)]
         self.well = True
         return made
 

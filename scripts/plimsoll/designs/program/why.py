@@ -60,7 +60,7 @@ def differences(before: list[dict], after: list[dict]) -> list[str]:
     a, b = before[-1], after[-1]
     return [
         *_messages(a, b),
-        *_settings(a["inside"], b["inside"]),
+        *looking.settings(a["inside"], b["inside"]),
         *_libraries(a["mapped"], b["mapped"]),
         *_counts(before, after),
     ]
@@ -76,11 +76,6 @@ def carried(transport: Mapping) -> str:
     """Return how messages travelled, in words: the transport, and for shared memory whether single copies are allowed."""
     way = transport["carried_by"]
     return f"{way} (single copy {transport['single_copy']})" if "shared memory" in way else way
-
-
-def _settings(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
-    names = [name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name)]
-    return [f"{name}: {a.get(name, 'not there')} before, {b.get(name, 'not there')} after" for name in names]
 
 
 def _libraries(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:

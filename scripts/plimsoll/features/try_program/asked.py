@@ -10,13 +10,12 @@ from typing import NamedTuple
 from plimsoll.designs.program.check import check_name, check_pattern
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.features.try_program import copied
-from plimsoll.features.try_program.ranks import Ranks
+from plimsoll.features.try_program.ranks import THREADS, Ranks
 
 # Largest folder that is copied for a study (bytes).
 LARGEST = 2**30
 MOST = 1_000_000
 NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 BETTER = ("higher", "lower")
 
 

@@ -23,8 +23,9 @@ SETTINGS = ("/etc/openmpi/*", "/etc/pmix/*", "/usr/share/openmpi/help*", "/usr/s
 PLUG_IN = re.compile(r"(?:pmix_)?mca_\w+\.so")
 NOTHING = "Nothing was measured."
 LAUNCHABLE = f"Ranks are started by Open MPI {MAJOR} as Debian has it ({launch.MPIRUN}; the package openmpi-bin)."
-# Threads of a rank: each rank has one processor.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1")
+# Variables with the number of threads. Each rank has one processor.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+ONE_THREAD = dict.fromkeys(THREADS, "1")
 
 
 class Ranks(NamedTuple):

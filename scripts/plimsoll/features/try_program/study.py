@@ -15,7 +15,7 @@ import yaml
 from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import beside, copied, ranks, recipe, trial
 from plimsoll.features.try_program.asked import Asked
 from plimsoll.features.try_program.ranks import Ranks
@@ -205,13 +205,7 @@ def defaults_here(asked: Ranks | None = None) -> list[str]:
 
 def missing_here() -> dict[str, str]:
     """Return the runtimes that do not work here as a user would call them, each with the reason."""
-    missing = {}
-    for name in ONE_CONTAINER:
-        try:
-            runtimes.find(name).check()
-        except Unavailable as reason:
-            missing[name] = str(reason)
-    return missing
+    return runtimes.unavailable(ONE_CONTAINER)
 
 
 def digest_of(folder: Path) -> str:
