@@ -13,9 +13,7 @@ from plimsoll.figures.data import FigureData
 from plimsoll.host import cpulist
 
 CONTAINERS = plt.get_cmap("cividis")
-# The mode of a scheme, by the first letter of its name.
-MODES = {"E": "exact", "O": "over", "H": "halved", "S": "alone"}
-PANEL = ["hardware", "affinity", "scheme"]
+PANEL = ["hardware", "affinity", "scheme", "mode"]
 COLUMNS = ("hardware", "scheme", "affinity", "mode", "container", "ranks", "cpus", "nodes", "core_of_rank")
 
 
@@ -64,7 +62,7 @@ class Scenarios(Chart):
             axis.axis("off")
         for axis, key in zip(axes.flat, panels, strict=False):
             _panel(axis, bars.only(summary, dict(zip(PANEL, key, strict=True))), sockets)
-            setting, level = cells.title(key[0], MODES[key[2][0]]), cells.level(key[1])
+            setting, level = cells.title(key[0], key[3]), cells.level(key[1])
             axis.set_title(f"{setting},{' ' if wide else chr(10)}{level}", loc="left", fontsize=7, pad=2)
         return figure
 
@@ -78,8 +76,8 @@ class Scenarios(Chart):
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         counts = summary.groupby(PANEL)["container"].max()
         places = ", ".join(
-            f"{number} ({cells.title(hardware, MODES[name[0]])}, {cells.level(level)})"
-            for (hardware, level, name), number in counts.items()
+            f"{number} ({cells.title(hardware, mode)}, {cells.level(level)})"
+            for (hardware, level, _, mode), number in counts.items()
         )
         return f"{data.title}: which cores each container may use on this host. Number of containers: {places}."
 
