@@ -5,6 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
+from plimsoll import runtimes
+from plimsoll.images import client
+from plimsoll.runtimes import apptainer
+from plimsoll.runtimes.guests import kvm
 
 # Test functions that take more than a second of processor time, all parameters together: `file::function`, one a line.
 SLOW = frozenset((Path(__file__).parent / "slow.txt").read_text().split())
@@ -24,6 +28,15 @@ def unsynced():
 def synced(monkeypatch):
     """Make `os.fsync` wait for the disk, for tests that look at it."""
     monkeypatch.setattr(os, "fsync", REAL)
+
+
+@pytest.fixture(autouse=True)
+def nothing_known_of_the_machine():
+    """Clear what an earlier test learned of programs and engines, which may be those of this machine."""
+    for answer in (apptainer.executable, apptainer.privileged, client.command, kvm._problem):
+        answer.cache_clear()
+    for runtime in runtimes.known().values():
+        runtime.__dict__.pop("_facts", None)
 
 
 def pytest_addoption(parser):

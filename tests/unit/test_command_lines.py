@@ -10,7 +10,6 @@ import pytest
 from plimsoll import runtimes
 from plimsoll.host import cgroup
 from plimsoll.mpi.job import Job
-from plimsoll.runtimes import apptainer
 from plimsoll.runtimes.base import LABEL, LABELLED, Place
 from plimsoll.services.kept import Services
 
@@ -72,17 +71,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_PREFIX", str(tmp_path / "prefix"))
     monkeypatch.setattr(cgroup, "mounts", lambda: {"unified": tmp_path / "cgroup"})
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    forget()
-    yield tmp_path
-    forget()
-
-
-def forget():
-    """Clear all cached answers of engines, from before this test or from it."""
-    apptainer.executable.cache_clear()
-    apptainer.privileged.cache_clear()
-    for runtime in runtimes.known().values():
-        runtime.__dict__.pop("_facts", None)
+    return tmp_path
 
 
 def asked(machine: Path) -> list[list[str]]:

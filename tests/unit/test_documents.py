@@ -91,7 +91,7 @@ def test_a_key_given_twice_is_refused(tmp_path):
 
 def test_unknown_studies_and_profiles_are_refused():
     with pytest.raises(
-        PlimsollError, match="There is no study 'liu2021' \(did you mean liu2020\?\): config/studies/ has .*liu2020"
+        PlimsollError, match=r"There is no study 'liu2021' \(did you mean liu2020\?\): config/studies/ has .*liu2020"
     ):
         studies.selected(["liu2021"])
     with pytest.raises(PlimsollError, match="There is no profile 'slow': config/profiles/ has ci, paper, quick"):

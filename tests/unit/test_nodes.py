@@ -40,11 +40,12 @@ esac
 def engines(tmp_path, monkeypatch):
     """Return a function that lists the engines' command lines. The engines are scripts that fail if the file `broken`
     exists."""
-    for name in ("docker", "podman"):
+    for name in ("docker", "podman", "apptainer"):
         script = tmp_path / name
         script.write_text(ENGINE.format(name=name, folder=tmp_path))
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PLIMSOLL_PREFIX", str(tmp_path / "none"))
     return lambda: (tmp_path / "asked").read_text().splitlines()
 
 
@@ -334,14 +335,10 @@ def test_privileges_are_those_of_a_starter_that_works(tmp_path, monkeypatch, kin
     monkeypatch.setattr(apptainer, "output", lambda *_: told)
     monkeypatch.setattr(apptainer, "executable", lambda: kind)
     monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
-    apptainer.privileged.cache_clear()
-    try:
-        assert apptainer.privileged() is privileged
-    finally:
-        apptainer.privileged.cache_clear()
+    assert apptainer.privileged() is privileged
 
 
-def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypatch):
+def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypatch, engines):
     def refused(command, *_):
         if command[0] == "unshare":
             raise Unavailable("'unshare --user' failed: unshare failed: No space left on device")
@@ -357,7 +354,7 @@ def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypa
     assert runtimes.find("singularity").check() == "apptainer version 1.4.5"
 
 
-def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path):
+def test_ranks_across_user_namespaces_copy_through_shared_memory(tmp_path, engines):
     commands = {}
     for kind in (apptainer_user.UserNode, apptainer_user.SharensNode, apptainer_user.TwoCopiesNode):
         job = job_of_two(tmp_path)
