@@ -13,7 +13,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.host import temporary
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
-from plimsoll.measuring import given_up, lock, stop
+from plimsoll.measuring import failing_groups, lock, stop
 from plimsoll.planning import planner, timetable, tries
 from plimsoll.terminal import counting, ending, interruption, requested, restart
 from plimsoll.terminal.live import call, display, events
@@ -26,7 +26,7 @@ paths.use_this_python()
 # usual, that takes a twelfth of the start.
 gc.set_threshold(200_000, 50, 100)
 
-given_up.begin()
+failing_groups.begin()
 try:
     REQUEST = requested.of(sys.argv[1:])
     # A workflow that has this one as a module gives the settings that are different. The files of the project have the rest.

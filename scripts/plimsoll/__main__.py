@@ -142,12 +142,12 @@ def _runtimes(options: argparse.Namespace) -> None:
 
     from plimsoll import designs, probing
     from plimsoll.images import restore
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
     from plimsoll.planning import tries
     from plimsoll.runtimes import isolation
 
-    wishes, image = dict(wish.split("=") for wish in options.wishes), planned.image(options.image)
-    plans = {path.parent: planned.read(path) for path in options.plans}
+    wishes, image = dict(wish.split("=") for wish in options.wishes), plan_file.image(options.image)
+    plans = {path.parent: plan_file.read(path) for path in options.plans}
     observed = any(designs.find(plan["design"]).factors.OBSERVES_ENVIRONMENTS for plan in plans.values())
     look = partial(tries.look, results=options.plans[0].parent.parent)
     trying = isolation.Trying(image, restore.restore, partial(probing.trials, plans, image), look, observed)
@@ -178,10 +178,10 @@ def _plan(options: argparse.Namespace) -> None:
 def _collect(options: argparse.Namespace) -> None:
     """turn records into a table of observations"""
     from plimsoll.analysis import collect
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
     loaded = _study(options.study)
-    plan = planned.read(options.plan, loaded.design.factors)
+    plan = plan_file.read(options.plan, loaded.design.factors)
     observations, runs = collect.collect(options.records, plan, loaded)
     observations.to_csv(options.csv, index=False)
     observations.to_parquet(options.parquet, index=False)
@@ -210,10 +210,10 @@ def _tests(options: argparse.Namespace) -> None:
 def _variance(options: argparse.Namespace) -> None:
     """say how much values vary between sessions, blocks and launches, and within them"""
     from plimsoll.analysis import levels
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
     loaded = _study(options.study)
-    plan = planned.read(options.plan, loaded.design.factors)
+    plan = plan_file.read(options.plan, loaded.design.factors)
     levels.of_sessions(loaded, plan, options.results).to_csv(options.output, index=False)
 
 
@@ -224,13 +224,13 @@ def _claims(options: argparse.Namespace) -> None:
     from plimsoll.analysis import collect
     from plimsoll.claims import answer, book, encodings, evaluate
     from plimsoll.claims.measured import Measured
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
     from plimsoll.planning import sessions
 
     loaded = _study(options.study)
     claims = book.load(options.study)
     book.check_against(loaded, claims)
-    plan = planned.read(options.plan, loaded.design.factors)
+    plan = plan_file.read(options.plan, loaded.design.factors)
     observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
     measured = Measured(loaded, plan, observations, runs)
     results, comparisons = evaluate.evaluate(claims, measured, loaded["alpha"])
@@ -245,10 +245,10 @@ def _sessions(options: argparse.Namespace) -> None:
     import json
 
     from plimsoll.claims import sessions
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
     loaded = _study(options.study)
-    found = sessions.summary(loaded, planned.read(options.plan, loaded.design.factors), options.results)
+    found = sessions.summary(loaded, plan_file.read(options.plan, loaded.design.factors), options.results)
     found.means.to_csv(options.means, index=False)
     found.comparisons.to_csv(options.comparisons, index=False)
     for path, content in ((options.output, found.told), (options.verdicts, found.results)):
@@ -302,12 +302,12 @@ def _figure(options: argparse.Namespace) -> None:
     from plimsoll import designs
     from plimsoll.config import studies
     from plimsoll.figures import render
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
     from plimsoll.terminal import patience
 
     render.prepare()
     loaded = studies.read(options.study, designs.known())
-    drawing = render.Drawing(loaded, planned.read(options.plan, loaded.design.factors), options.results, options.runs)
+    drawing = render.Drawing(loaded, plan_file.read(options.plan, loaded.design.factors), options.results, options.runs)
 
     def line(name: str) -> str:
         place = patience.place(options.results.parent, options.study.stem, name)

@@ -7,7 +7,7 @@ import pandas as pd
 from plimsoll import paths
 from plimsoll.analysis import blocks
 from plimsoll.errors import Incomplete
-from plimsoll.measuring import given_up, planned
+from plimsoll.measuring import failing_groups, plan_file
 from plimsoll.planning import precision, repetitions
 from plimsoll.terminal import interruption, starting
 from plimsoll.terminal.live import call
@@ -18,7 +18,7 @@ def make(targets: list[str], settings: list[str]) -> None:
 
     Raise Incomplete if the workflow fails.
     """
-    given_up.begin()
+    failing_groups.begin()
     words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
     command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
     if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
@@ -38,7 +38,7 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     folder = Path("results") / study
     while True:
         make([f"{folder}/claims.json", f"{folder}/tables/tests.csv"], settings)
-        plan = planned.read(folder / "plan.json")
+        plan = plan_file.read(folder / "plan.json")
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
         compared = pd.read_csv(folder / "comparisons.csv")
         compared["degrees"] = blocks.degrees(compared["n"])

@@ -19,7 +19,7 @@ from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.errors import Outage
 from plimsoll.host import cgroup
 from plimsoll.images import builder
-from plimsoll.measuring import lock, means, record
+from plimsoll.measuring import lock, record, resources
 from plimsoll.planning import planner
 from plimsoll.runtimes import virtual_machine
 from plimsoll.runtimes.base import LABEL, Node, output
@@ -334,8 +334,8 @@ def test_a_second_host_that_goes_is_waited_for(workspace, soon_lost, monkeypatch
         output(["ip", "link", "set", another.NEAR, "up"])
         return restore(problem, examine, mend)
 
-    restore = means.restore
-    monkeypatch.setattr(means, "restore", back)
+    restore = resources.restore
+    monkeypatch.setattr(resources, "restore", back)
     monkeypatch.setattr(network.Task, "_test", gone)
     found = workspace.run("network/bare/bare/host/two")
     assert found["status"] == "valid" and [one["status"] for one in found["invalid_attempts"]] == ["interrupted"], found
@@ -343,7 +343,7 @@ def test_a_second_host_that_goes_is_waited_for(workspace, soon_lost, monkeypatch
 
 def test_a_second_host_that_stays_away_is_no_measurement(workspace, soon_lost, monkeypatch):
     output(["ip", "link", "set", another.NEAR, "down"])
-    monkeypatch.setattr(means, "WAIT_SECONDS", 2.0)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 2.0)
     with pytest.raises(Outage, match=f"the second host {soon_lost} does not answer"):
         workspace.run("network/bare/bare/host/two")
     assert not list((workspace.folder / "runs").rglob("*.json"))

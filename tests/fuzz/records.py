@@ -20,7 +20,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.features.image_file import portable
 from plimsoll.host import sizing
 from plimsoll.images import builder, store
-from plimsoll.measuring import planned, progress, record, staleness, system
+from plimsoll.measuring import plan_file, progress, record, staleness, system
 from plimsoll.pages import run_list
 from plimsoll.planning import forecasts, planner, repetitions, sizes
 from plimsoll.workloads.base import Application
@@ -121,7 +121,7 @@ def _plan_of_stage(name: str) -> Reader:
     text = json.dumps(_plan(name), indent=1).encode()
 
     def read(data: bytes) -> dict:
-        plan = planned.read(put("plan.json", data), study(name).design.factors)
+        plan = plan_file.read(put("plan.json", data), study(name).design.factors)
         planner.summary(plan)
         complete.check(plan, [{**plan["cells"][path], "status": "valid", "reason": ""} for path, _ in plan["order"]])
         return plan
@@ -133,8 +133,8 @@ def _plan_of_run(data: bytes) -> dict:
     plan = _plan("li2018-hadoop")
     cell, repetition = plan["order"][0]
     path = put("plan.json", data)
-    found = planned.of_run(path, cell, repetition)
-    planned.refuse_misfits(path, found, [cell], study("li2018-hadoop").design.factors.CELL)
+    found = plan_file.of_run(path, cell, repetition)
+    plan_file.refuse_misfits(path, found, [cell], study("li2018-hadoop").design.factors.CELL)
     return found["order"].index([cell, repetition])
 
 
@@ -244,7 +244,7 @@ IMAGE = {
 
 
 def _image(data: bytes) -> object:
-    image = planned.image(put("image.json", data))
+    image = plan_file.image(put("image.json", data))
     store.described(folder() / "image.json")
     return store.folder_of(image).relative_to(store.paths.image_store()), store.parts(image)
 

@@ -14,7 +14,7 @@ import pytest
 from plimsoll.designs.nesting import gate
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk, processes
-from plimsoll.measuring import lock, means, process, strays, watch
+from plimsoll.measuring import lock, process, resources, strays, watch
 from plimsoll.runtimes import base
 from plimsoll.workloads import loop, printed
 
@@ -64,12 +64,12 @@ def test_what_cannot_be_killed_is_given_up_on_and_named(hanging, monkeypatch):
     assert time.monotonic() - begun < 5
     assert processes.undying() == {hanging.pid}
     with pytest.raises(Outage, match=rf"process {hanging.pid}, .*: look into the kernel's log \(dmesg\), and restart"):
-        means.refuse_undying()
+        resources.refuse_undying()
 
 
 def test_what_hangs_in_the_kernel_and_was_not_killed_is_nobody_s_problem(hanging):
     assert processes.undying() == set()
-    means.refuse_undying()
+    resources.refuse_undying()
 
 
 @pytest.mark.parametrize("ask", [lambda words: base.output(words, 0.3), lambda words: base.all_of([words], 0.3)])

@@ -20,7 +20,7 @@ from plimsoll.cli import place
 from plimsoll.config import studies
 from plimsoll.designs.table import closing, independence, judged, loading, metrics, outputs
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.verdicts import judge, judge_study
 from scipy import stats
 
@@ -548,7 +548,7 @@ def of_reference(study: str, folder):
     with zipfile.ZipFile(kept / f"reference-{study}.zip") as archive:
         plan = archive.extract(next(name for name in archive.namelist() if name.endswith(f"{study}/plan.json")), folder)
     loaded = studies.load(study, designs.known())
-    read = planned.read(Path(plan), loaded.design.factors)
+    read = plan_file.read(Path(plan), loaded.design.factors)
     tables = [collect.table(kept / f"{name}.csv", read["factors"]) for name in ("observations", "runs")]
     expected = {one["id"]: one["verdict"] for one in findings.of_table(kept / "claims.csv")}
     return loaded, read, tables, book.load(study), expected

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import snakemake_logger_plugin_plimsoll as plugin
-from plimsoll.measuring import given_up, progress
+from plimsoll.measuring import failing_groups, progress
 from plimsoll.planning import repetitions, timetable
 from plimsoll.terminal import interruption
 from plimsoll.terminal.live import call, line, words
@@ -149,7 +149,7 @@ def test_a_run_that_does_not_count_is_told_in_full_with_what_that_means_and_many
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(given_up.VARIABLE, "one")
+    monkeypatch.setenv(failing_groups.VARIABLE, "one")
     monkeypatch.delenv(call.FOLLOWED, raising=False)
     monkeypatch.setattr(interruption, "write", interruption.to_stream)
     return tmp_path / "results"
@@ -297,7 +297,7 @@ def test_workflows_of_one_command_are_counted_together_and_have_one_log(results,
     log = (results / "logs/workflow.log").read_text()
     assert log.count("Job stats:") == 2
     # Another command begins its own, and the one before is kept.
-    monkeypatch.setenv(given_up.VARIABLE, "two")
+    monkeypatch.setenv(failing_groups.VARIABLE, "two")
     shown, events = begun(results)
     assert shown.now().done == 0
     events.close()

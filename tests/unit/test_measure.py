@@ -11,7 +11,7 @@ import pytest
 from plimsoll import designs, measure, runtimes
 from plimsoll.designs.splitting import attempts, ranks
 from plimsoll.errors import Lasting, PlimsollError
-from plimsoll.measuring import lock, planned, process, record
+from plimsoll.measuring import lock, plan_file, process, record
 from plimsoll.workloads import kernels
 from plimsoll.workloads.base import InvalidOutput
 
@@ -282,8 +282,8 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
 
     monkeypatch.setattr(lock, "machine", waits)
     # This cell has only the keys that the test needs.
-    monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
-    monkeypatch.setattr(planned, "image", lambda path: {})
+    monkeypatch.setattr(plan_file, "refuse_misfits", lambda *_: None)
+    monkeypatch.setattr(plan_file, "image", lambda path: {})
     monkeypatch.setattr(measure, "_measure_all", lambda *_: pytest.fail("it was measured twice"))
     assert measure.measure(path, CELL["path"], 1, target, tmp_path / "image.json") == made
     assert record.read(target) == made

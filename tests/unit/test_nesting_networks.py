@@ -15,7 +15,7 @@ from plimsoll.designs.nesting import ends, network, processor_binding, report, r
 from plimsoll.designs.nesting.charts import networks
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
-from plimsoll.measuring import bound
+from plimsoll.measuring import binding_check
 from plimsoll.planning import configured, planner
 from plimsoll.runtimes import docker_open_vswitch
 from plimsoll.runtimes.base import HOST, Node, output
@@ -204,10 +204,10 @@ def test_an_end_that_is_elsewhere_is_refused(plan, path, seen, reason):
 
 def test_where_programs_are_bound_is_told(monkeypatch):
     answers = [{"netperf": set(), "netserver": set()}, {"netperf": {0}, "netserver": {1}}]
-    monkeypatch.setattr(bound, "seen", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0])
+    monkeypatch.setattr(binding_check, "seen", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0])
     pair = ends.Pair(HOST, HOST, "127.0.0.1", 4711)
     assert processor_binding.problem(pair, [0, 1]) is None
-    monkeypatch.setattr(bound, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(binding_check, "LOOK_SECONDS", 0.05)
     assert processor_binding.problem(pair, [0, 0]) == "netserver was bound to processor 1, and should be to 0"
 
 
@@ -397,7 +397,7 @@ def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):
         ]
         assert os.sched_getaffinity(0) == {first} and processor_binding.elsewhere(machine, first) is None
         assert processor_binding.elsewhere(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
-        monkeypatch.setattr(bound, "seen", lambda processes, names: {name: {1} for name in names})
+        monkeypatch.setattr(binding_check, "seen", lambda processes, names: {name: {1} for name in names})
         assert processor_binding.problem(ends.Pair(machine, HOST, "", 1), [first, 1]) is None
         assert processor_binding.problem(ends.Pair(HOST, machine, "", 1), [1, 99]).startswith(
             "the virtual machine was bound to"

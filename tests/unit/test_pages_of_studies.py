@@ -16,7 +16,7 @@ from plimsoll.claims import answer, book, deciding, findings, sessions
 from plimsoll.claims.measured import Measured
 from plimsoll.config import answers, studies
 from plimsoll.host import inventory
-from plimsoll.measuring import planned, record
+from plimsoll.measuring import plan_file, record
 from plimsoll.pages import claim_filter, formats, report, verdict_page
 from plimsoll.planning import planner
 
@@ -149,7 +149,7 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
 def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tmp_path):
     study = built("amaral2015")
     sources = made(study["id"], small_host, config)
-    plan = planned.read(sources.plan)
+    plan = plan_file.read(sources.plan)
     observations, runs = (collect.table(path, plan["factors"]) for path in (sources.observations, sources.runs))
     of_now = tmp_path / "answer.csv"
     answer.table(Measured(study, plan, observations, runs), study["alpha"]).to_csv(of_now, index=False)

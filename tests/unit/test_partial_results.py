@@ -18,7 +18,7 @@ from plimsoll import paths, runtimes
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.figures import chart, notebook, render, sources, style
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 from plimsoll.planning import availability
 from plimsoll.planning.repetitions import Asked
 from plimsoll.terminal import closing
@@ -142,7 +142,7 @@ def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list
 
     def draw(study: Study, figure: str) -> None:
         source = made_up.chart_of(study, figure)
-        data = render.gather(study, planned.read(folder / "plan.json", study.design.factors), figure, folder, None)
+        data = render.gather(study, plan_file.read(folder / "plan.json", study.design.factors), figure, folder, None)
         if source.name not in opened or every:
             drawn.append(chart.drawn(study.design.chart(source.name), data))
             drawn[-1].save(folder / "figures" / figure)

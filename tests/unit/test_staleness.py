@@ -4,7 +4,7 @@ import os
 
 import pytest
 from plimsoll import measure
-from plimsoll.measuring import planned, record, staleness, status
+from plimsoll.measuring import plan_file, record, staleness, status
 
 from tests.conftest import recorded, tried
 
@@ -83,8 +83,8 @@ def test_a_record_of_the_plan_is_kept(tmp_path, target, monkeypatch):
     record.write(target, old_record())
     plan = {"study": "s", "limits": {"starts": 2}, "cells": {PATH: CELL}, "design": "splitting"}
     # The plan has only the keys that this test needs.
-    monkeypatch.setattr(planned, "of_run", lambda *_: plan)
-    monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
+    monkeypatch.setattr(plan_file, "of_run", lambda *_: plan)
+    monkeypatch.setattr(plan_file, "refuse_misfits", lambda *_: None)
     kept = measure.measure(tmp_path / "plan.json", PATH, 1, target, tmp_path / "image.json")
     assert kept["precious"]
     assert record.read(target) == old_record()

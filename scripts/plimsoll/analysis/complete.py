@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll.analysis import cell_paths
 from plimsoll.errors import Damaged, PlimsollError, first_of
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 
 # Number of characters that are printed of a path that the plan does not have.
 LONGEST = 100
@@ -14,7 +14,7 @@ LONGEST = 100
 
 def plan_of(folder: Path) -> Plan:
     """Return the plan in the folder of a study's results."""
-    return planned.read(folder / "plan.json")
+    return plan_file.read(folder / "plan.json")
 
 
 def rows_of(runs: Path) -> list[dict[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from plimsoll import documents, paths
 from plimsoll.interchange import Host, Image
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 
 # Descriptions that a table may be made from, with the type of their content.
 KINDS = {"image": Image, "host": Host, "environments": dict[str, dict]}
@@ -41,7 +41,7 @@ class Asked:
     @cached_property
     def plan(self) -> dict:
         """The study's plan."""
-        return planned.read(self.folder / "plan.json", self.study.design.factors)
+        return plan_file.read(self.folder / "plan.json", self.study.design.factors)
 
     def read(self, name: str) -> dict:
         """Return one of the descriptions: `image`, `host` or `environments`."""

@@ -60,7 +60,7 @@ def workflow(targets: Sequence[str], settings: Sequence[str]) -> int:
 
 
 def begin() -> None:
-    """Note that all workflows of this command belong to one start (plimsoll.measuring.given_up)."""
-    from plimsoll.measuring import given_up
+    """Note that all workflows of this command belong to one start (plimsoll.measuring.failing_groups)."""
+    from plimsoll.measuring import failing_groups
 
-    given_up.begin()
+    failing_groups.begin()

@@ -137,7 +137,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     host lacks a resource. The notebook is kept as far as it has run.
     """
     # Imported here, because the code that draws in a notebook imports this file and does not need it.
-    from plimsoll.measuring import means
+    from plimsoll.measuring import resources
 
     prepare()
     import papermill
@@ -155,7 +155,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
             )
     except papermill.PapermillExecutionError as problem:
         refused = REFUSED.match(problem.evalue)
-        if refused and int(refused["number"]) in means.OF_THE_HOST:
+        if refused and int(refused["number"]) in resources.OF_THE_HOST:
             # The host lacks a resource, such as room on a disk. Anyone who runs the notebook here would get this error.
             raise OSError(int(refused["number"]), problem.evalue, data.name) from problem
         raise PlimsollError(

@@ -19,7 +19,7 @@ from plimsoll.claims import sessions as claims_sessions
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
 from plimsoll.interchange import ABSENT, Host, Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.pages import (
     answer,
     claim_filter,
@@ -62,7 +62,7 @@ class Sources:
 def render(loaded: Study, sources: Sources) -> str:
     """Return the report of a study as one page of HTML. Its links are relative to the study's results folder."""
     design = loaded.design
-    plan = planned.read(sources.plan, design.factors)
+    plan = plan_file.read(sources.plan, design.factors)
     csvs = (sources.runs, sources.observations, sources.tests)
     runs, observations, tests = (collect.table(path, plan["factors"]) for path in csvs)
     results, comparisons = verdict_page.read(sources.verdicts, sources.comparisons)
@@ -73,7 +73,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "plan": plan,
         "version": version("plimsoll"),
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
-        "image": planned.image(sources.image),
+        "image": plan_file.image(sources.image),
         **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it again")),
         "answer": forest.with_plots(answer.shown(claims_answer.read(sources.answer), loaded, given)),
         "given": given,

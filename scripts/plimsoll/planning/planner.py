@@ -13,7 +13,7 @@ from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 from plimsoll.host import sizing
 from plimsoll.interchange import Cell, Plan, Topology
-from plimsoll.measuring.given_up import Group
+from plimsoll.measuring.failing_groups import Group
 from plimsoll.planning import order, tries
 from plimsoll.planning.repetitions import NOTHING, Asked
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from plimsoll import documents, runtimes
 from plimsoll.interchange import Cell
-from plimsoll.measuring import given_up, record, system
-from plimsoll.measuring.given_up import Group
+from plimsoll.measuring import failing_groups, record, system
+from plimsoll.measuring.failing_groups import Group
 from plimsoll.runtimes.base import Runtime
 
 ENDING = ".runtimes.json"
@@ -98,7 +98,7 @@ def found(results: Path, studies: Iterable[str], wishes: Mapping[str, str]) -> d
         if not _is_of_another(tried, results):
             reasons |= of_image(path.name.removesuffix(ENDING), tried, wishes)
     for study in studies:
-        reasons |= {f"{study}/{group}": reason for group, reason in given_up.reasons(results / study).items()}
+        reasons |= {f"{study}/{group}": reason for group, reason in failing_groups.reasons(results / study).items()}
     return reasons
 
 

@@ -246,14 +246,14 @@ def is_ours() -> bool:
 
 def start_engine() -> None:
     """Start the engine as set-up does. Raise Unavailable if it does not answer in time."""
-    from plimsoll.measuring import means  # here, because a run that ends well does not need it
+    from plimsoll.measuring import resources  # here, because a run that ends well does not need it
 
     # The engine outlives the run, so it must neither be taken for a process of the run nor be counted as one.
     root = cgroup.mounts().get("unified")
     apart = [*(join([root]) if root else []), "env", "-u", lock.VARIABLE]
-    limit = f"{means.WAIT_SECONDS:g}"
+    limit = f"{resources.WAIT_SECONDS:g}"
     try:
-        output([*apart, "timeout", "--kill-after=5", limit, "bash", str(paths.PROJECT / START)], means.WAIT_SECONDS + 10)
+        output([*apart, "timeout", "--kill-after=5", limit, "bash", str(paths.PROJECT / START)], resources.WAIT_SECONDS + 10)
     except Unavailable as problem:
         raise Unavailable(f"{START} could not start the Docker engine within {limit} s") from problem
 

@@ -8,7 +8,7 @@ from plimsoll.analysis import complete
 from plimsoll.config.studies import Study
 from plimsoll.errors import Damaged, PlimsollError, first_of
 from plimsoll.interchange import Plan
-from plimsoll.measuring import given_up, record, status
+from plimsoll.measuring import failing_groups, record, status
 from plimsoll.planning import availability
 from plimsoll.terminal import measured_runs, requested
 
@@ -75,4 +75,4 @@ def _reason(folder: Path, run: Run, stands: str | None) -> tuple[object, str]:
         found = record.read(record.path_of(folder / "runs", *run))
     except Damaged:
         return measured_runs.DAMAGED, measured_runs.DAMAGED
-    return given_up.alike(found), f"{found['status']}: {found['reason']}"
+    return failing_groups.alike(found), f"{found['status']}: {found['reason']}"

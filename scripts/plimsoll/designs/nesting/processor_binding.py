@@ -11,7 +11,7 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.ends import Pair
 from plimsoll.host import cpulist
-from plimsoll.measuring import bound as of_programs
+from plimsoll.measuring import binding_check as of_programs
 from plimsoll.measuring.process import said
 from plimsoll.runtimes.base import Node
 from plimsoll.runtimes.networks.second_host import Reached, ours

@@ -9,7 +9,7 @@ from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import words
 from plimsoll.designs.nesting.factors import CPU, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.interchange import ABSENT, Plan
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 from plimsoll.pages.report import Sources
 from plimsoll.planning.virtual_machines import EMULATED_MACHINE
 
@@ -28,7 +28,7 @@ class Report(design.Report):
     ) -> dict:
         """Return the template's variables beyond those that the reports of all designs have."""
         return {
-            "programs": planned.image(sources.image)["files"],
+            "programs": plan_file.image(sources.image)["files"],
             "cores": plan["cores"],
             "apart": apart(runs),
             "tables": tables(sources.tables, study),

@@ -7,7 +7,7 @@ import pandas as pd
 from plimsoll import design, workloads
 from plimsoll.designs.overhead import words
 from plimsoll.interchange import ABSENT, Plan
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
@@ -27,7 +27,7 @@ class Report(design.Report):
         """Return this design's variables of the page's template."""
         measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
         return {
-            "programs": planned.image(sources.image)["files"],
+            "programs": plan_file.image(sources.image)["files"],
             "benchmarks": benchmarks(measurable, runs),
             "windows": sorted({cell["window_seconds"] for cell in measurable}),
             "warm_up": max((cell["warm_up_seconds"] for cell in measurable), default=0),

@@ -9,7 +9,7 @@ from plimsoll.analysis import tables as analysis_tables
 from plimsoll.designs.splitting import host_tables, watching, words
 from plimsoll.designs.splitting.factors import SplittingPlan
 from plimsoll.instruments.mpi_profile import PATTERNS
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 from plimsoll.pages.report import Sources
 
 
@@ -32,7 +32,7 @@ class Report(design.Report):
         tests: pd.DataFrame,
     ) -> dict:
         """Return this design's variables of the page's template."""
-        image = planned.image(sources.image)
+        image = plan_file.image(sources.image)
         return {
             "programs": {
                 name: file

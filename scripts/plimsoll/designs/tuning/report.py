@@ -8,7 +8,7 @@ from plimsoll import design
 from plimsoll.designs.tuning import words
 from plimsoll.designs.tuning.factors import TuningRecord
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned, record, status
+from plimsoll.measuring import plan_file, record, status
 from plimsoll.pages import made_tables
 from plimsoll.pages.report import Sources
 
@@ -25,7 +25,7 @@ class Report(design.Report):
         self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
     ) -> dict:
         """Return this design's variables of the page's template."""
-        image = planned.image(sources.image)
+        image = plan_file.image(sources.image)
         measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
         return {
             "programs": image["files"],

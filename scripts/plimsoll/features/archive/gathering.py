@@ -12,7 +12,7 @@ from plimsoll.features.archive.layout import ABOUT, GIVEN, MADE, OF_CONFIG, OF_E
 from plimsoll.features.archive.writing import Source
 from plimsoll.images import settings
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned, record
+from plimsoll.measuring import plan_file, record
 from plimsoll.planning import sessions
 
 
@@ -70,7 +70,7 @@ def plan_of(session: Measured) -> Plan:
     it is.
     """
     folder = session.folder
-    plan, runs = planned.read(folder / "plan.json", session.study.design.factors), folder / "runs.csv"
+    plan, runs = plan_file.read(folder / "plan.json", session.study.design.factors), folder / "runs.csv"
     if session.newest and runs.is_file():
         try:
             rows = complete.rows_of(runs)

@@ -17,7 +17,7 @@ from plimsoll.features.archive.layout import ABOUT, DRAWN, GIVEN, MADE, MANIFEST
 from plimsoll.features.archive.run_summary import Ran
 from plimsoll.features.archive.writing import Source, Stated
 from plimsoll.interchange import Host, Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.pages import start_page, verdict_page
 
 
@@ -140,10 +140,10 @@ def _described(
     """Return the archive's description as an RO-Crate. Raw outputs appear only as their `folders`."""
     ran = {}
     for one in every:
-        image = planned.image(results / f"images/{one.study['image']}.json")
+        image = plan_file.image(results / f"images/{one.study['image']}.json")
         ran[one.name] = crate.OfSession(one.study, packed[one.name].plan, image, packed[one.name].ran)
     named = {name: about for name, about in said.items() if not name.startswith(tuple(folders))}
-    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.AGAIN))
+    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, plan_file.AGAIN))
 
 
 def _manifest(

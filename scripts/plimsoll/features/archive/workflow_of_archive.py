@@ -12,7 +12,7 @@ from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import formats
 from plimsoll.features.archive.layout import MANIFEST, Refused, records_of
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.planning import sessions
 from plimsoll.workflow import Workflow
 
@@ -59,7 +59,7 @@ def prepare() -> Given:
         raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: {spelling.command('remake', 'ARCHIVE')} does that.")
     names = _manifest()["studies"]
     loaded = {name: studies.load(name, designs.known()) for name in names}
-    plans = {name: planned.read(Path("results", name, "plan.json")) for name in names}
+    plans = {name: plan_file.read(Path("results", name, "plan.json")) for name in names}
     claims = book.load_all()
     for name, study in loaded.items():
         if (made := plans[name]["design"]) != study["design"]:

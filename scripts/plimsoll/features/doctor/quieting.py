@@ -20,7 +20,7 @@ from plimsoll.errors import PlimsollError, first_of
 from plimsoll.host import machine_lock, quiet_settings, system
 from plimsoll.host.quiet_settings import Change, Note
 from plimsoll.host.topology import read
-from plimsoll.measuring import given_up, lock
+from plimsoll.measuring import failing_groups, lock
 
 UNDO = "./plimsoll doctor --undo"
 # Share of all memory that must be left when what is in swap space has come back.
@@ -194,9 +194,9 @@ def _ran(command: Sequence[str], descriptors: Sequence[int]) -> int:
     """Run a command, which keeps the descriptors open. Return its exit status, as a shell does.
 
     Signals that would end this process go to the command, which ends this process then. A terminal sends Ctrl-C
-    to both. Each command below it is a start of its own (plimsoll.measuring.given_up).
+    to both. Each command below it is a start of its own (plimsoll.measuring.failing_groups).
     """
-    variables = {name: value for name, value in os.environ.items() if name != given_up.VARIABLE}
+    variables = {name: value for name, value in os.environ.items() if name != failing_groups.VARIABLE}
     with subprocess.Popen(command, pass_fds=descriptors, env=variables) as child, _signals_to(child):
         status = child.wait()
     return BY_SIGNAL - status if status < 0 else status

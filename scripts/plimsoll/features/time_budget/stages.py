@@ -25,10 +25,10 @@ def add(stage: Callable) -> None:
 @interruption.explained()
 def _hours(options: argparse.Namespace) -> None:
     """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
-    from plimsoll.measuring import given_up
+    from plimsoll.measuring import failing_groups
     from plimsoll.planning import amounts
 
-    given_up.begin()
+    failing_groups.begin()
     # A text that is no time is refused before anything is read.
     in_all = options.minutes is not None
     time = Time(minutes=amounts.minutes(options.minutes)) if in_all else Time(amounts.hours(options.hours))

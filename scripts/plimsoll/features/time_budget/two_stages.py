@@ -26,7 +26,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.features.time_budget import answer_needs, costs, needs
 from plimsoll.features.time_budget.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.planning import forecasts, repetitions, timetable
 from plimsoll.workflow import prepare
 
@@ -166,7 +166,7 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
 
 def judge(folder: Path, study: Study) -> Judged:
     """Judge a study by its results in a folder."""
-    plan = planned.read(folder / "plan.json")
+    plan = plan_file.read(folder / "plan.json")
     return of_tables(study, plan, *_tables(folder, plan))
 
 
@@ -362,7 +362,7 @@ def _seconds(folder: Path, study: Study) -> float:
     """Return the seconds that measuring a study's present results took; 0.0 without results."""
     if not _measured(folder):
         return 0.0
-    plan = planned.read(folder / "plan.json")
+    plan = plan_file.read(folder / "plan.json")
     return costs.of(plan, _runs(folder, plan)).seconds(blocks_of(plan))
 
 

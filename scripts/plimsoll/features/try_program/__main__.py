@@ -76,9 +76,9 @@ def _missing(study, folder: Path) -> dict[str, str]:
     """Return the defaults that cannot be had here, each with the reason."""
     from plimsoll.designs.program.factors import FIRST
     from plimsoll.features.try_program import study as making
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
-    cells = planned.read(folder / "plan.json")["cells"].values()
+    cells = plan_file.read(folder / "plan.json")["cells"].values()
     planned_ones = {cell["runtime"]: cell["reason"] for cell in cells if cell["stage"] == FIRST}
     others = {name: reason for name, reason in making.missing_here().items() if name not in planned_ones}
     return {**others, **{name: reason for name, reason in planned_ones.items() if reason and name in making.ladder.DEFAULTS}}

@@ -23,7 +23,7 @@ from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, LOOK, 
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program.study import PROFILE
 from plimsoll.interchange import Plan
-from plimsoll.measuring import noise, planned
+from plimsoll.measuring import noise, plan_file
 from plimsoll.planning import repetitions
 
 # Blocks that a stage begins with, and has at most.
@@ -219,7 +219,7 @@ def table(study: Study, folder: Path, metric: str | None = None) -> pd.DataFrame
 
 def observed(folder: Path) -> pd.DataFrame:
     """Return the observations of a study's results."""
-    plan: Plan = planned.read(folder / "plan.json")
+    plan: Plan = plan_file.read(folder / "plan.json")
     return collect.table(folder / "observations.csv", plan["factors"])
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from plimsoll.config.studies import Study
 from plimsoll.errors import Damaged, plain
 from plimsoll.interchange import Plan
-from plimsoll.measuring import given_up, progress, record, status
+from plimsoll.measuring import failing_groups, progress, record, status
 from plimsoll.terminal.live import words
 
 # Of runs that fail alike, this many are reported in full.
@@ -93,7 +93,7 @@ class OfStudy:
             made = record.read(self.queue.folder / "runs" / f"{run}.json")
         except (Damaged, OSError):
             return ""
-        key = given_up.alike(made)
+        key = failing_groups.alike(made)
         self._alike[key] += 1
         if self._alike[key] > MOST_ALIKE:
             return ""
