@@ -164,12 +164,12 @@ def _plan(options: argparse.Namespace) -> None:
     """write a study's plan for this machine"""
     import json
 
-    from plimsoll.planning import configured, planner, sizes
+    from plimsoll.planning import planner, sizes, study_plans
 
     wanted = {options.study: _study(options.study)}
     config, unavailable = json.loads(options.config), json.loads(options.unavailable)
-    host = configured.host(config)
-    made = configured.plans(wanted, config, host, unavailable, options.output.parent.parent)[options.study]
+    host = study_plans.host(config)
+    made = study_plans.plans(wanted, config, host, unavailable, options.output.parent.parent)[options.study]
     for sentence in sizes.note(options.output.parent, made, host):
         print(f"plimsoll: {sentence}", file=sys.stderr, flush=True)
     planner.write(made, options.output)

@@ -24,7 +24,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.images import supplied
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import progress, record, staleness, system
-from plimsoll.planning import availability, bundles, configured, planner, put_aside, sessions, sizes, tries
+from plimsoll.planning import availability, bundles, planner, record_moves, sessions, sizes, study_plans, tries
 
 # Highest priority of a run. Snakemake measures runs with a higher priority first.
 FIRST = 1_000_000
@@ -228,7 +228,7 @@ class Workflow:
         wanted = list(runs)
         for study in self.wanted:
             of_study = [(cell, repetition) for name, cell, repetition in wanted if name == study]
-            _say(put_aside.sentences(Path("results", study), self.studies[study].design, self.plans[study], of_study))
+            _say(record_moves.sentences(Path("results", study), self.studies[study].design, self.plans[study], of_study))
 
     def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> dict[str, list[str]]:
         """Save the queue of runs (study, cell, repetition) that are about to be measured.
@@ -335,7 +335,7 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
         runtimes.find(name)
     selected = studies.selected(config["studies"])
     supplied.prepare(config["programs"])
-    host = configured.host(config)
+    host = study_plans.host(config)
     loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}
     wanted = [name for name in loaded if name in {*selected, *named}]
     # Only wanted studies are measured, so only the runtimes that they request are tried.
@@ -344,8 +344,8 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     claims = book.load_all()
     for name, study in loaded.items():
         book.check_against(study, claims.get(name, []))
-    plans = configured.plans(loaded, config, host, unavailable, Path("results"))
-    configured.refuse_out_of_reach(host, (plans[name] for name in wanted))
+    plans = study_plans.plans(loaded, config, host, unavailable, Path("results"))
+    study_plans.refuse_out_of_reach(host, (plans[name] for name in wanted))
     for name in selected:
         if not plans[name]["cells"]:
             raise PlimsollError(

@@ -15,7 +15,7 @@ from plimsoll.claims.measured import Measured
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.features.hosts import named_hosts
-from plimsoll.planning import availability, configured, planner
+from plimsoll.planning import availability, planner, study_plans
 
 from tests.conftest import PROJECT, host_of
 from tests.fuzz.documents import OF_YAML
@@ -104,7 +104,7 @@ def _read_profile(data: bytes) -> object:
 
 def _read_host(data: bytes) -> object:
     path = put("host.yaml", data)
-    host = configured.host({"host_file": str(path)})
+    host = study_plans.host({"host_file": str(path)})
     return [_planned(study(name), _profile(), host) for name in ("plimsoll2026", "amaral2015", "li2018-hadoop")]
 
 

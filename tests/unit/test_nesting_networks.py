@@ -16,7 +16,7 @@ from plimsoll.designs.nesting.charts import networks
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.measuring import binding_check
-from plimsoll.planning import configured, planner
+from plimsoll.planning import planner, study_plans
 from plimsoll.runtimes import docker_open_vswitch
 from plimsoll.runtimes.base import HOST, Node, output
 from plimsoll.runtimes.networks import engine_bridge, far_host, firewall, host_bridge, of_host, second_host, subnets, wired
@@ -260,9 +260,9 @@ def test_a_second_host_that_cannot_be_used_is_refused_before_anything_is_measure
     with pytest.raises(
         PlimsollError, match="^The second host root@far cannot be used: no route. Repair that, or set second_host"
     ):
-        configured.refuse_out_of_reach(host, [plan])
-    configured.refuse_out_of_reach(host, [])
-    configured.refuse_out_of_reach({**small_host, "second_host": FAR}, [plan_of({**small_host, "second_host": FAR})])
+        study_plans.refuse_out_of_reach(host, [plan])
+    study_plans.refuse_out_of_reach(host, [])
+    study_plans.refuse_out_of_reach({**small_host, "second_host": FAR}, [plan_of({**small_host, "second_host": FAR})])
 
 
 def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):

@@ -10,7 +10,7 @@ from plimsoll.errors import Damaged
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import Sizes
 from plimsoll.measuring import record
-from plimsoll.planning import configured, planner, sizes
+from plimsoll.planning import planner, sizes, study_plans
 
 from tests.conftest import built, host_of, unlike
 
@@ -32,7 +32,7 @@ def plan_of(config, tmp_path):
 
     def plan_of(on, name="liu2020", profile="quick", write=True):
         study = built(name)
-        made = configured.plans({name: study}, {**config, "profile": profile}, on, {}, tmp_path)[name]
+        made = study_plans.plans({name: study}, {**config, "profile": profile}, on, {}, tmp_path)[name]
         if write:
             planner.write(made, tmp_path / name / "plan.json")
             plan_of.said = sizes.note(tmp_path / name, made, on)

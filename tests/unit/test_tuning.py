@@ -17,7 +17,7 @@ from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.images import jars
-from plimsoll.planning import configured, planner
+from plimsoll.planning import planner, study_plans
 from plimsoll.services.hadoop import configuration, job_answers, rest
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads.base import InvalidOutput
@@ -121,7 +121,7 @@ def test_a_machine_that_cannot_be_reached_ends_the_workflow(plan_of):
     with pytest.raises(
         PlimsollError, match="^The cluster's host a cannot be used: no route. Repair that, or set cluster_hosts to"
     ):
-        configured.refuse_out_of_reach(host, [plan])
+        study_plans.refuse_out_of_reach(host, [plan])
 
 
 def test_values_are_written_as_hadoop_writes_them(study):

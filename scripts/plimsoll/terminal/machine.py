@@ -17,7 +17,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.host import threads
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record
-from plimsoll.planning import configured, tries
+from plimsoll.planning import study_plans, tries
 from plimsoll.terminal import listing, measured_runs
 
 PATIENCE_SECONDS = 1.5
@@ -54,7 +54,7 @@ def collect(designs: Mapping[str, Design], settings: list[str]) -> Machine:
     runtimes = look(wishes)
     silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}
     unavailable = {} if config.get("host_file") else silent | tries.found(RESULTS, loaded, wishes)
-    plans = configured.plans(loaded, config, configured.host(config), unavailable, RESULTS)
+    plans = study_plans.plans(loaded, config, study_plans.host(config), unavailable, RESULTS)
     there = {name: measured_runs.of_runs(RESULTS / name, plan, plan["order"]) for name, plan in plans.items()}
     return Machine(config["profile"], loaded, plans, there, runtimes)
 
