@@ -15,7 +15,7 @@ from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import failing_groups, lock, stop
 from plimsoll.planning import planner, timetable, tries
-from plimsoll.terminal import counting, ending, interruption, requested, restart
+from plimsoll.terminal import ending, interruption, request, restart, target_check
 from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
 from plimsoll.terminal.ready import refuse
@@ -28,15 +28,15 @@ gc.set_threshold(200_000, 50, 100)
 
 failing_groups.begin()
 try:
-    REQUEST = requested.of(sys.argv[1:])
+    REQUEST = request.of(sys.argv[1:])
     # A workflow that has this one as a module gives the settings that are different. The files of the project have the rest.
     SETTINGS = configuration.complete(config)
-    WORKFLOW = prepare(SETTINGS, requested.studies_of(REQUEST.targets))
+    WORKFLOW = prepare(SETTINGS, request.studies_of(REQUEST.targets))
     SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
-    requested.check(REQUEST.targets, STUDIES, PLANS)
+    request.check(REQUEST.targets, STUDIES, PLANS)
     # The targets that an outer workflow wants of this module are not known yet.
     if REQUEST.targets or not workflow.modifier.is_module:
-        WORKFLOW = replace(WORKFLOW, all_runs=frozenset(requested.all_runs(REQUEST.targets, SELECTED, STUDIES, PLANS)))
+        WORKFLOW = replace(WORKFLOW, all_runs=frozenset(request.all_runs(REQUEST.targets, SELECTED, STUDIES, PLANS)))
     tries.assume(WORKFLOW.unavailable)
 except PlimsollError as problem:
     refuse(problem)
@@ -52,7 +52,7 @@ if not REQUEST.dry:
 
 # A dry run says what would be measured, what is unavailable, and how long it may take.
 if REQUEST.dry:
-    print(requested.summary(REQUEST.targets, SELECTED, STUDIES, PLANS), file=sys.stderr, flush=True)
+    print(request.summary(REQUEST.targets, SELECTED, STUDIES, PLANS), file=sys.stderr, flush=True)
 
 
 include: "shared.smk"
@@ -142,7 +142,7 @@ def note_runs():
 
 def later():
     """Return what later workflows of this command should do. A stage of measuring names its study as a target."""
-    of_targets = requested.studies_of(REQUEST.targets)
+    of_targets = request.studies_of(REQUEST.targets)
     if len(of_targets) != 1:
         return call.Later()
     return call.later(Path("results"), *of_targets, {name: STUDIES[name] for name in SELECTED}, PLANS)
@@ -151,7 +151,7 @@ def later():
 def at_end():
     """End with another exit status than 0 if a requested target has no runs that count."""
     try:
-        counting.refuse_missing(REQUEST.targets, SELECTED, STUDIES, PLANS)
+        target_check.refuse_missing(REQUEST.targets, SELECTED, STUDIES, PLANS)
     except PlimsollError as problem:
         refuse(problem)
 

@@ -10,7 +10,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.measuring import failing_groups, progress, record, status
 from plimsoll.measuring.failing_groups import Group
 from plimsoll.planning import planner, tries
-from plimsoll.terminal import counting
+from plimsoll.terminal import target_check
 
 from tests.conftest import built, recorded
 
@@ -172,12 +172,12 @@ def test_a_target_without_runs_that_count_is_no_success(liu2020, plan, tmp_path,
     runs = [run for run in plan["order"] if group_of(liu2020)(plan["cells"][run[0]]) == GROUP]
     measure(tmp_path / "results/liu2020", plan, group_of(liu2020), ("failed", FAILED), ("valid", None))
     (failed, valid) = (f"results/liu2020/runs/{path}/{number}.json" for path, number in runs[:2])
-    counting.refuse_missing([valid, "all", "results/host.json", "results/liu2020/claims.json"], *asked)
+    target_check.refuse_missing([valid, "all", "results/host.json", "results/liu2020/claims.json"], *asked)
     with pytest.raises(PlimsollError) as told:
-        counting.refuse_missing([failed, valid], *asked)
+        target_check.refuse_missing([failed, valid], *asked)
     assert str(told.value).startswith(f"{failed}: 0 of 1 runs asked for count; the others do not: failed: {FAILED} (1).")
     with pytest.raises(PlimsollError, match=r"fig11.pdf: \d+ of \d+ runs asked for count; .*not measured \(\d+\)"):
-        counting.refuse_missing(["results/liu2020/figures/fig11.pdf"], *asked)
+        target_check.refuse_missing(["results/liu2020/figures/fig11.pdf"], *asked)
     for target in ("measurements", "results/liu2020/report.html"):
         with pytest.raises(PlimsollError, match=rf"{target}: 1 of {len(plan['order'])} runs asked for count"):
-            counting.refuse_missing([target], *asked)
+            target_check.refuse_missing([target], *asked)

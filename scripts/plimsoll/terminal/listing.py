@@ -15,7 +15,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
-from plimsoll.terminal import measured_runs, requested
+from plimsoll.terminal import measured_runs, request
 
 Run = tuple[str, int]
 GAP = 2
@@ -165,7 +165,7 @@ def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, 
     paths = {cell["path"] for cell in cells}
     runs = [run for run in plan["order"] if run[0] in paths]
     words = state(cells, runs, there).words if runs else UNAVAILABLE
-    return name, words, reasons.mark(cells), requested.ranges(figures)
+    return name, words, reasons.mark(cells), request.ranges(figures)
 
 
 def _outcome(
@@ -218,7 +218,7 @@ class Kind(NamedTuple):
 
 KINDS = (
     Kind("figures", ".pdf", lambda study: study["figures"], _figure),
-    Kind("tables", ".csv", lambda study: sorted(requested.tables(study)), _table),
+    Kind("tables", ".csv", lambda study: sorted(request.tables(study)), _table),
 )
 
 
@@ -240,7 +240,7 @@ def wholes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: st
 
     def left(name: str) -> float:
         runs = [run for run in plans[name]["order"] if there[name].get(run) in measured_runs.LEFT]
-        return requested.seconds(plans[name], runs) if runs else 0.0
+        return request.seconds(plans[name], runs) if runs else 0.0
 
     return [
         Whole(
@@ -259,7 +259,7 @@ def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile
         (
             whole.name,
             whole.state.words if whole.state.runs else UNAVAILABLE,
-            requested.duration(whole.seconds) if whole.seconds else "",
+            request.duration(whole.seconds) if whole.seconds else "",
             whole.command,
         )
         for whole in wholes(plans, there, profile)

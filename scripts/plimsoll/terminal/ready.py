@@ -10,7 +10,7 @@ from typing import NoReturn
 from plimsoll import paths
 from plimsoll.config import configuration, yaml_files
 from plimsoll.errors import PlimsollError
-from plimsoll.terminal import requested
+from plimsoll.terminal import request
 from plimsoll.terminal.live import display
 
 
@@ -22,7 +22,7 @@ def or_refuse(words: list[str]) -> None:
     try:
         for file in configuration.files():
             yaml_files.keys_of(file)
-        check_folders(Path(), [Path(".snakemake")] if requested.of(words).dry else [Path(".snakemake"), *results(Path())])
+        check_folders(Path(), [Path(".snakemake")] if request.of(words).dry else [Path(".snakemake"), *results(Path())])
     except PlimsollError as problem:
         refuse(problem)
 

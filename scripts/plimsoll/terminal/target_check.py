@@ -10,7 +10,7 @@ from plimsoll.errors import Damaged, PlimsollError, first_of
 from plimsoll.interchange import Plan
 from plimsoll.measuring import failing_groups, record, status
 from plimsoll.planning import availability
-from plimsoll.terminal import measured_runs, requested
+from plimsoll.terminal import measured_runs, request
 
 MEASUREMENTS = "measurements"
 # Made from all runs, and requested only by people. Stages also request verdicts and tests, and go on without such runs.
@@ -28,7 +28,7 @@ def refuse_missing(
     """
     problems = []
     for target in targets:
-        for name in selected if target == MEASUREMENTS else requested.studies_of([target]):
+        for name in selected if target == MEASUREMENTS else request.studies_of([target]):
             if runs := _runs(target, studies[name], plans[name]):
                 problems += [f"{target}: {problem}" for problem in _problems(plans[name], runs)]
             if _is_given_up(target, studies[name], plans[name]):
@@ -41,7 +41,7 @@ def _runs(target: str, study: Study, plan: Plan) -> list[Run]:
     """Return the runs that a target names, or that it is made from; none for the verdicts and tests of a whole study."""
     if target == MEASUREMENTS or Path(target).name == REPORT:
         return plan["order"]
-    return requested.runs_of(target, study, plan) or []
+    return request.runs_of(target, study, plan) or []
 
 
 def _is_given_up(target: str, study: Study, plan: Plan) -> bool:
