@@ -95,13 +95,13 @@ def judge(
     also for a value that is no number or has no logarithm, two units or two better directions in one metric, or no cell
     with three runs.
     """
-    from plimsoll.designs.table import claimed, judged, loading
+    from plimsoll.designs.table import claim_file, judged_study, loading
     from plimsoll.designs.table.metrics import at_all
     from plimsoll.designs.table.rows import of_table
 
     document = {"id": name, "metrics": dict(metrics or {}), "columns": dict(columns or {}), "alpha": alpha}
     document |= {"factors": list(factors)} if factors is not None else {}
-    written = claimed.of_list(claims)
+    written = claim_file.of_list(claims)
     roles = loading.columns_of(document, written.written)
     rows = of_table(loading.lines_of(data, name), roles, name)
     of_paper = []
@@ -109,7 +109,7 @@ def judge(
         own = f"{name}, as printed"
         shared = replace(roles, factors=tuple(loading.factors_of(document, rows)))
         of_paper = of_table(loading.lines_of(printed, own), shared, own)
-    found = judged.judged(loading.assembled(document, rows, of_paper, at_all(name)), written)
+    found = judged_study.judged(loading.assembled(document, rows, of_paper, at_all(name)), written)
     return Verdicts(found.results, found.comparisons, found.notes)
 
 

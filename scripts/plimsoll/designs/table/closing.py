@@ -4,7 +4,7 @@ from pathlib import Path
 
 from plimsoll.claims import verdicts
 from plimsoll.designs.table import consistent, outputs, page
-from plimsoll.designs.table.judged import Judged
+from plimsoll.designs.table.judged_study import Judged
 from plimsoll.pages.formats import capital
 
 

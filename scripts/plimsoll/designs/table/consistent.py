@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from plimsoll.claims import evaluate, verdicts
-from plimsoll.designs.table import observed
+from plimsoll.designs.table import row_observations
 from plimsoll.designs.table.loading import Source
 
 YES, NO, PARTLY, OPEN = "yes", "no", "partly", "not decided by its numbers"
@@ -20,7 +20,7 @@ def noted(claims: Sequence[dict], results: Sequence[dict], comparisons: pd.DataF
     Without printed rows, these are the rows themselves. It is empty for a claim about cells that are not in the table.
     """
     if source.printed:
-        measured = observed.of_summaries(source.study, source.printed)
+        measured = row_observations.of_summaries(source.study, source.printed)
         of_paper, compared = evaluate.evaluate(list(claims), measured, source.study["alpha"])
     else:
         of_paper, compared = results, comparisons

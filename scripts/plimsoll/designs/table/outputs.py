@@ -11,7 +11,7 @@ import pandas as pd
 
 from plimsoll.claims import findings
 from plimsoll.designs.table import drawing, independence, junit, page
-from plimsoll.designs.table.judged import Judged
+from plimsoll.designs.table.judged_study import Judged
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import style
 from plimsoll.pages import wording
@@ -65,11 +65,11 @@ def rests_on(judged: Judged, result: dict) -> str:
 
 def _tables(judged: Judged, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write the tables of a study, under the names that studies which are measured have. Return (cells, observations)."""
-    from plimsoll.designs.table import observed
+    from plimsoll.designs.table import row_observations
 
     study, factors = judged.study, judged.study.design.factors.FACTORS
     rows = judged.source.rows
-    made = pd.DataFrame() if judged.summarised else observed.observations(study, rows)
+    made = pd.DataFrame() if judged.summarised else row_observations.observations(study, rows)
     cells = independence.of_means(rows, study) if judged.summarised else independence.of_cells(made, factors)
     cells.to_csv(folder / "cells.csv", index=False)
     made.to_csv(folder / "observations.csv", index=False)

@@ -11,7 +11,7 @@ from plimsoll.claims import findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.designs.table import consistent
 from plimsoll.designs.table.factors import as_written
-from plimsoll.designs.table.judged import Judged
+from plimsoll.designs.table.judged_study import Judged
 from plimsoll.pages import answer, comparison_rows, forest, formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.formats import missing
 

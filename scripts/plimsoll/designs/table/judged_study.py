@@ -8,8 +8,8 @@ import pandas as pd
 from plimsoll.claims import answer, evaluate, verdicts
 from plimsoll.claims.measured import Measured
 from plimsoll.config.studies import Study
-from plimsoll.designs.table import claimed, consistent, independence, loading, observed
-from plimsoll.designs.table.claimed import Claimed
+from plimsoll.designs.table import claim_file, consistent, independence, loading, row_observations
+from plimsoll.designs.table.claim_file import Claimed
 from plimsoll.designs.table.loading import Source
 
 
@@ -46,27 +46,27 @@ def of_file(path: Path, name: str | None = None) -> Judged:
 
     `name` is that of a study whose file does not say it.
     """
-    claims = claimed.read(path)
+    claims = claim_file.read(path)
     return judged(loading.read(path, claims.written, name), claims)
 
 
 def of_files(data: list[Path], claims: Path, name: str | None = None, printed: list[Path] | None = None) -> Judged:
     """Return data judged by a file of claims. The columns of the data say the rest. `printed` is the paper's own table."""
-    found = claimed.read(claims)
+    found = claim_file.read(claims)
     return judged(loading.of_files(data, found.written, name or claims.stem, printed or []), found)
 
 
 def judged(source: Source, claims: Claimed) -> Judged:
     """Return a study judged by its claims."""
     study = source.study
-    whole = claimed.complete(claims, study)
-    measured = observed.of(source)
+    whole = claim_file.complete(claims, study)
+    measured = row_observations.of(source)
     results, comparisons = evaluate.evaluate(whole, measured, study["alpha"])
     results = [_told(result) for result in results]
     if source.printed or any(row.summarised for row in source.rows):
         results = consistent.noted(whole, results, comparisons, source)
     ratios = answer.table(measured, study["alpha"]) if study["answer"] else None
-    questions = claims.questions or {claimed.QUESTION: study["question"]}
+    questions = claims.questions or {claim_file.QUESTION: study["question"]}
     return Judged(source, whole, questions, measured, results, comparisons, ratios)
 
 
