@@ -12,8 +12,8 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.analysis.spreads import NOTHING, Lent
-from plimsoll.claims.measured import EMPTY, Measured
 from plimsoll.claims.sides import Contrast
+from plimsoll.claims.study_observations import EMPTY, Measured
 from plimsoll.config import studies
 from plimsoll.designs.splitting.contrasts import ARRANGEMENTS, GRANULARITY, granularities
 from plimsoll.errors import Unavailable

@@ -223,7 +223,7 @@ def _claims(options: argparse.Namespace) -> None:
 
     from plimsoll.analysis import collect
     from plimsoll.claims import answer, book, encodings, evaluate
-    from plimsoll.claims.measured import Measured
+    from plimsoll.claims.study_observations import Measured
     from plimsoll.measuring import plan_file
     from plimsoll.planning import sessions
 

@@ -123,7 +123,7 @@ def judge_study(
     Raise PlimsollError if one of them names what the study does not know.
     """
     from plimsoll.claims import book, evaluate
-    from plimsoll.claims.measured import Measured
+    from plimsoll.claims.study_observations import Measured
 
     book.check_against(study, [dict(claim) for claim in claims])
     measured = Measured(study, plan, observations, runs)

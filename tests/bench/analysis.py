@@ -8,7 +8,7 @@ import yaml
 from plimsoll import designs
 from plimsoll.analysis import drift
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import studies
 from plimsoll.designs.splitting import tests
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 from plimsoll import designs
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.features.hosts import named_hosts

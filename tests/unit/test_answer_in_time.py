@@ -4,7 +4,7 @@ import html
 
 import pytest
 from plimsoll.claims import answer
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import studies
 from plimsoll.features.time_budget import answer_needs, costs, needs, two_stages
 from plimsoll.features.time_budget.allocation import Need

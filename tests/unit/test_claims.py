@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from plimsoll import designs, paths, runtimes
 from plimsoll.claims import answer, book, evaluate, findings, verdicts
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Contrast
+from plimsoll.claims.study_observations import Measured
 from plimsoll.claims.verdicts import Strength
 from plimsoll.config import studies
 from plimsoll.designs.splitting import contrasts

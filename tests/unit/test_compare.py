@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from plimsoll import cli, designs
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.claims import across, verdicts
+from plimsoll.claims import host_agreement, verdicts
 from plimsoll.config import studies as configured
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import opening
@@ -743,7 +743,7 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
     ],
 )
 def test_whether_a_finding_was_asked_the_same(a, b, alike):
-    assert across.asked_alike(a, b) is alike and across.asked_alike(b, a) is alike
+    assert host_agreement.asked_alike(a, b) is alike and host_agreement.asked_alike(b, a) is alike
 
 
 @pytest.mark.usefixtures("unillustrated")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from plimsoll.claims import deciding
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.pages import wording
 from plimsoll.planning import forecasts
 
@@ -27,9 +27,9 @@ class Plain(Measured):
 
 
 def deciding_seconds(runs: pd.DataFrame) -> dict[str, float]:
-    from plimsoll.claims import measured
+    from plimsoll.claims import study_observations
 
-    return measured._seconds(runs, PLAN["factors"])
+    return study_observations._seconds(runs, PLAN["factors"])
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs, paths
 from plimsoll.claims import book, evaluate, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import studies
 from plimsoll.designs.interference import papers, recommend, run_tables
 from plimsoll.designs.interference import tests as statistics_table

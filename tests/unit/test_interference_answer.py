@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 from plimsoll.claims import answer
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.pages import answer as answer_page
 
 from tests.unit.test_interference_analysis import observed

@@ -6,7 +6,7 @@ from plimsoll import __main__ as stages
 from plimsoll import runtimes
 from plimsoll.analysis import collect, neighbours
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import studies
 from plimsoll.measuring import record
 from plimsoll.pages import wording

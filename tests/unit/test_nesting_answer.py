@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.claims import answer, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import studies
 from plimsoll.designs.nesting.factors import PLACEMENTS
 from plimsoll.errors import PlimsollError

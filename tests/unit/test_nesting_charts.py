@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll.analysis.tables import Asked
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import studies
 from plimsoll.designs.nesting import run_tables, statistics, words
 from plimsoll.figures import render

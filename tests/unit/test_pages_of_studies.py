@@ -13,7 +13,7 @@ from plimsoll import __main__ as stages
 from plimsoll import designs, runtimes
 from plimsoll.analysis import cell_paths, collect, levels
 from plimsoll.claims import answer, book, deciding, findings, sessions
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import answers, studies
 from plimsoll.host import inventory
 from plimsoll.measuring import plan_file, record

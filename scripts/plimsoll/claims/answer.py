@@ -15,8 +15,8 @@ import pandas as pd
 from plimsoll.analysis import paper_tests
 from plimsoll.claims import compare, deciding, evaluate, quantities, verdicts
 from plimsoll.claims.evaluate import Asked
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import answers
 from plimsoll.planning import availability
 from plimsoll.planning.availability import TOO_SHORT

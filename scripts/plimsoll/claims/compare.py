@@ -9,10 +9,10 @@ from plimsoll.analysis import blocks, summaries
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import findings
 from plimsoll.claims.deciding import CELL_COLUMNS
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import RATIO, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, TOO_FEW, WITHIN_BLOCKS
 from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.claims.study_observations import Measured
 
 RESAMPLES = 1000
 OPPOSITE = {"higher": "lower", "lower": "higher", "not_higher": "not_lower", "not_lower": "not_higher"}

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 

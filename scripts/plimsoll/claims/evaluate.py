@@ -8,8 +8,8 @@ from scipy import stats
 
 from plimsoll.claims import book, compare, deciding, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Contrast, Side
+from plimsoll.claims.study_observations import Measured
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability

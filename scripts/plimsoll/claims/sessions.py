@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from plimsoll.analysis import blocks, collect
-from plimsoll.claims import book, encodings, evaluate, findings, over_sessions, verdicts
+from plimsoll.claims import book, encodings, evaluate, findings, session_verdicts, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 from plimsoll.measuring import system
@@ -43,7 +43,7 @@ def summary(study: Study, plan: Plan, results: Path) -> Together:
     described = [_described(one, every[-1], plan) for one in every]
     used = [one for one, about in zip(every, described, strict=True) if not about["apart"]]
     each = [_verdicts(one) for one in used]
-    rows = over_sessions.verdicts_of(each)
+    rows = session_verdicts.verdicts_of(each)
     judged, comparisons = _judged(study, plan, used)
     for result in judged:
         own = [one.get(result["id"], {}) for one in each]
@@ -92,7 +92,7 @@ def _verdicts(session: Session) -> dict[str, dict]:
 
 
 def _means(comparisons: list[pd.DataFrame]) -> pd.DataFrame:
-    return over_sessions.means(comparisons) if comparisons else pd.DataFrame(columns=list(over_sessions.COLUMNS))
+    return session_verdicts.means(comparisons) if comparisons else pd.DataFrame(columns=list(session_verdicts.COLUMNS))
 
 
 def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], pd.DataFrame]:
@@ -102,8 +102,8 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
         folder = used[0].folder
         return list(_verdicts(used[0]).values()), pd.read_csv(folder / "comparisons.csv")
     tables = [[collect.table(one.folder / name, plan["factors"]) for one in used] for name in ("observations.csv", "runs.csv")]
-    measured = over_sessions.together(study, plan, *tables)
-    level = over_sessions.level(study["alpha"], len(used))
+    measured = session_verdicts.together(study, plan, *tables)
+    level = session_verdicts.level(study["alpha"], len(used))
     return evaluate.evaluate(book.load(study["id"]), measured, study["alpha"], level)
 
 
@@ -123,7 +123,7 @@ def _over(results: list[dict], number: int) -> dict:
 def _metrics(compared: pd.DataFrame) -> list[dict]:
     """Return one row per metric, over its comparisons: how much sessions differ, beside what is expected from their blocks."""
     rows = []
-    once = compared.drop_duplicates(["metric", "metric_b", *over_sessions.CELL_COLUMNS])
+    once = compared.drop_duplicates(["metric", "metric_b", *session_verdicts.CELL_COLUMNS])
     for label, group in once.groupby("label", sort=True):
         rows.append(
             {

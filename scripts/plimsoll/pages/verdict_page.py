@@ -10,7 +10,7 @@ import pandas as pd
 
 from plimsoll import documents, spelling
 from plimsoll.claims import answer as claims_answer
-from plimsoll.claims import answered, book, findings, verdicts
+from plimsoll.claims import book, findings, other_studies, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
@@ -94,7 +94,7 @@ def gathered(files: Iterable[Sequence[Path]], load: Callable[[str], Study], besi
     for name, claims in book.load_all().items():
         why = reasons.get(name, NOT_SELECTED if name in names(STUDIES) else NOT_BUILT)
         every += measured[name].results if name in measured else findings.unavailable(claims, why)
-    return Gathered(answered.by_others(every), measured)
+    return Gathered(other_studies.by_others(every), measured)
 
 
 def made(

@@ -11,9 +11,9 @@ import pandas as pd
 from plimsoll import design
 from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import evaluate, quantities, verdicts
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.value import Value
 from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
 
 METRIC, TIME = "measured", "time"

@@ -24,7 +24,7 @@ LEAST = 1e-6
 
 
 class Observed(Protocol):
-    """The observations that a quantity may use; plimsoll.claims.measured.Measured has them."""
+    """The observations that a quantity may use; plimsoll.claims.study_observations.Measured has them."""
 
     metrics: dict[str, dict]
     transports: dict[str, list[str]]

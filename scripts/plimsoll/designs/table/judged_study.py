@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.claims import answer, evaluate, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
 from plimsoll.designs.table import claim_file, consistent, independence, loading, row_observations
 from plimsoll.designs.table.claim_file import Claimed

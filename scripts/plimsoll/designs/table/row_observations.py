@@ -10,8 +10,8 @@ import pandas as pd
 from plimsoll.analysis import blocks, cell_paths
 from plimsoll.analysis.blocks import SESSION
 from plimsoll.analysis.summaries import OfValues, Summary
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Side
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
 from plimsoll.designs.table.loading import Source, cell_in_words, cell_levels
 from plimsoll.designs.table.rows import Row

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks
-from plimsoll.claims import over_sessions, quantities, verdicts
+from plimsoll.claims import quantities, session_verdicts, verdicts
 from plimsoll.claims.quantities import value
 from plimsoll.claims.quantities.base import MARGIN, SHARE, Quantity
 from plimsoll.features.compare import two_sets
@@ -174,7 +174,7 @@ def _mean(row: Mapping, quantity: Quantity) -> Mean | None:
         return Mean(quantity.forth(row["effect"], row), 0.0, number, number - 1)
     if quantity.scale == SHARE or pd.isna(row["low"]) or number < blocks.SMALLEST:
         return None
-    mean, error, degrees = over_sessions.on_scale(row, lambda effect: quantity.forth(effect, row))
+    mean, error, degrees = session_verdicts.on_scale(row, lambda effect: quantity.forth(effect, row))
     return Mean(mean, error**2, number, degrees) if math.isfinite(mean) and math.isfinite(error) else None
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from plimsoll.claims import answer, compare, deciding, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.features.time_budget import needs
 from plimsoll.features.time_budget.allocation import Need
 from plimsoll.features.time_budget.needs import Part

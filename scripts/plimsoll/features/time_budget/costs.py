@@ -3,7 +3,7 @@
 import pandas as pd
 
 from plimsoll.analysis import cell_paths
-from plimsoll.claims.measured import OWN
+from plimsoll.claims.study_observations import OWN
 from plimsoll.features.time_budget.allocation import Costs
 from plimsoll.interchange import Plan
 

@@ -19,7 +19,7 @@ from plimsoll import paths, rounds
 from plimsoll.analysis import collect
 from plimsoll.analysis.blocks import POWER, SMALLEST
 from plimsoll.claims import book, deciding, evaluate, findings, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 from plimsoll.claims import book, findings, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 
 from tests.bench.calibration import FOLDER, study, wilson, write
 from tests.bench.calibration.simulation import arrangements, kinds, rules, truths

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
 from scipy import special
 

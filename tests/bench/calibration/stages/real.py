@@ -17,8 +17,8 @@ import yaml
 from plimsoll import designs
 from plimsoll.analysis import blocks, collect
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.value import WITHIN_BLOCKS
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config import studies
 from plimsoll.features.time_budget import needs
 from plimsoll.planning import planner

@@ -18,8 +18,8 @@ from scipy import optimize, special, stats
 from plimsoll.analysis import blocks
 from plimsoll.claims import findings, verdicts
 from plimsoll.claims.deciding import CELL_COLUMNS
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import RATIO
+from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 
