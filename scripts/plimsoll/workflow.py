@@ -21,7 +21,7 @@ from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
-from plimsoll.images import supplied
+from plimsoll.images import supplied_programs
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import progress, record, staleness, system
 from plimsoll.planning import availability, bundles, planner, record_moves, sessions, sizes, study_plans, tries
@@ -334,7 +334,7 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     for name in config["runtimes"]:
         runtimes.find(name)
     selected = studies.selected(config["studies"])
-    supplied.prepare(config["programs"])
+    supplied_programs.prepare(config["programs"])
     host = study_plans.host(config)
     loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}
     wanted = [name for name in loaded if name in {*selected, *named}]

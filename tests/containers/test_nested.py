@@ -21,7 +21,7 @@ from plimsoll.runtimes.base import HOST, LABEL, Spec, output
 from plimsoll.runtimes.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
 from plimsoll.runtimes.nested import engine_folders
 from plimsoll.runtimes.networks import subnets
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 from tests.conftest import PROJECT, unlike
 from tests.containers.conftest import alike, alone, leftovers
@@ -302,7 +302,7 @@ import json, sys, time
 from pathlib import Path
 from plimsoll import runtimes
 from plimsoll.measuring import lock
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 with lock.machine(runtimes.known), lock.run("testkilled", Path(sys.argv[1])):
     kept = Services(runtimes.find("docker-nested"), "testkilled", Path(sys.argv[1]))

@@ -27,7 +27,7 @@ from plimsoll.runtimes.base import LABEL, Scratch, Spec, output
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.networks import far_host
 from plimsoll.services import daemon
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike, usual
@@ -320,7 +320,7 @@ def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch
         "at",
         lambda own, *where: real(*where)._replace(command=("/usr/bin/iperf", "-v")),
     )
-    monkeypatch.setattr("plimsoll.services.kept.LISTENING", 1.0)
+    monkeypatch.setattr("plimsoll.services.containers.LISTENING", 1.0)
     found = workspace.run("iperf/bare")
     assert found["status"] == "failed" and "did not listen" in found["reason"]
     assert not Path("/sys/class/net", far_host.NEAR).exists()

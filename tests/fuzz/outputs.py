@@ -17,7 +17,7 @@ from plimsoll.runtimes.guests import agent
 from plimsoll.services import iterations, limits
 from plimsoll.services.hadoop import job_answers, rest
 from plimsoll.services.hadoop.prices import Prices
-from plimsoll.workloads import hpcc, printed, sysbench
+from plimsoll.workloads import hpcc, program_output, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import DATA
@@ -131,7 +131,7 @@ def _text(
     """Return a reader of a text in a file."""
 
     def read_file(data: bytes) -> object:
-        return read(printed.text_of(put("text", data)))
+        return read(program_output.text_of(put("text", data)))
 
     return Reader(name=name, samples=(sample(file),), read=read_file, refusals=refusals, **more)
 

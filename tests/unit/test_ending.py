@@ -16,7 +16,7 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk, processes
 from plimsoll.measuring import lock, process, resources, strays, watch
 from plimsoll.runtimes import base
-from plimsoll.workloads import loop, printed
+from plimsoll.workloads import loop, program_output
 
 from tests import disks
 
@@ -231,9 +231,9 @@ def test_of_a_long_file_the_end_is_read(tmp_path):
         file.truncate(2**33)
         file.seek(0, os.SEEK_END)
         file.write(b"\nwhy it failed\n\n")
-    assert printed.last_line(path, "nothing") == "why it failed"
+    assert program_output.last_line(path, "nothing") == "why it failed"
     path.write_text(" \n\n")
-    assert printed.last_line(path, "nothing") == printed.last_line(tmp_path / "none", "nothing") == "nothing"
+    assert program_output.last_line(path, "nothing") == program_output.last_line(tmp_path / "none", "nothing") == "nothing"
 
 
 LEAVES = "setsid sleep 300 >/dev/null 2>&1 & exit 0"

@@ -187,7 +187,7 @@ def test_the_log_of_a_loop_is_whole_or_gives_nothing(tmp_path):
 
 
 def test_what_is_no_file_of_a_program_s_is_refused(tmp_path):
-    from plimsoll.workloads import printed as reader
+    from plimsoll.workloads import program_output as reader
 
     (tmp_path / "large").write_bytes(b"x" * (reader.MOST_BYTES + 1))
     with pytest.raises(InvalidOutput, match="longer than 4 MiB"):

@@ -12,7 +12,7 @@ from plimsoll.measuring import record
 from plimsoll.pages import wording
 from plimsoll.planning import planner
 from plimsoll.runtimes import base
-from plimsoll.services import kept
+from plimsoll.services import containers
 
 from tests.unit.test_collect import CELLS, found
 
@@ -62,7 +62,7 @@ def test_a_verdict_says_in_how_many_cells_neighbours_were_not_seen(folder, liu20
 
 def test_services_know_whether_anybody_counts_their_containers(tmp_path, monkeypatch):
     runtime = runtimes.find("podman-rootless")
-    monkeypatch.setattr(kept.cgroup, "mounts", dict)
+    monkeypatch.setattr(containers.cgroup, "mounts", dict)
 
     def start(specs):
         nodes = [base.HOST.__class__(spec.name) for spec in specs]
@@ -70,9 +70,9 @@ def test_services_know_whether_anybody_counts_their_containers(tmp_path, monkeyp
         return nodes
 
     monkeypatch.setattr(runtime, "start", start, raising=False)
-    services = kept.Services(runtime, "x", tmp_path)
+    services = containers.Services(runtime, "x", tmp_path)
     services.start([services.spec("c0", {})])
-    assert services.counted and kept.all_counted(services, None)
+    assert services.counted and containers.all_counted(services, None)
     services.start([services.spec("c1", {}), services.spec("uncounted", {})])
     services.start([services.spec("c2", {})])
-    assert not services.counted and not kept.all_counted(None, services)
+    assert not services.counted and not containers.all_counted(None, services)

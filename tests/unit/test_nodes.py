@@ -14,7 +14,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring import lock
 from plimsoll.mpi.job import Job
-from plimsoll.runtimes import apptainer, apptainer_user, base, confined, docker_nested, namespaces
+from plimsoll.runtimes import apptainer, apptainer_user, base, cpuset_node, docker_nested, namespaces
 from plimsoll.runtimes.base import HOST, Place, Spec
 from plimsoll.runtimes.engine import EngineNode
 from plimsoll.runtimes.networks import base as networks
@@ -74,7 +74,7 @@ def no_cpusets(monkeypatch):
     def refused(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(confined.cgroup, "make_cpusets", refused)
+    monkeypatch.setattr(cpuset_node.cgroup, "make_cpusets", refused)
 
 
 def placed(tmp_path, *places: Place | None) -> list[Spec]:
@@ -84,7 +84,7 @@ def placed(tmp_path, *places: Place | None) -> list[Spec]:
 def test_without_cpusets_a_program_is_kept_on_its_processors(tmp_path, no_cpusets):
     whole = topology.everything(topology.discover())
     one = str(min(os.sched_getaffinity(0)))
-    node, cpusets = confined.confine(placed(tmp_path, *2 * [Place(one, whole["nodes"])]))
+    node, cpusets = cpuset_node.confine(placed(tmp_path, *2 * [Place(one, whole["nodes"])]))
     assert cpusets == [] and node.inside(["true"]) == ["taskset", "-c", one, "true"]
     # The binding is read back from a program that was started with it.
     assert base.output(node.inside(["sh", "-c", "taskset -cp $$"])).rpartition(": ")[2].strip() == one
@@ -95,9 +95,9 @@ def test_without_cpusets_what_takes_one_is_refused(tmp_path, no_cpusets):
     apart = placed(tmp_path, Place("0", whole["nodes"]), Place("1", whole["nodes"]))
     for specs in (apart, placed(tmp_path, Place("0", "7"))):
         with pytest.raises(Unavailable, match=r"a cpuset could not be made: .*Permission denied"):
-            confined.confine(specs)
+            cpuset_node.confine(specs)
     # A program that may use all processors and memory nodes needs no cpuset.
-    assert confined.confine(placed(tmp_path, None, None)) == (HOST, [])
+    assert cpuset_node.confine(placed(tmp_path, None, None)) == (HOST, [])
 
 
 def test_an_environment_starts_and_stops_nodes_on_a_node(engines, tmp_path):

@@ -13,7 +13,7 @@ from plimsoll.instruments.base import Instrument
 from plimsoll.interchange import Cell, Topology
 from plimsoll.mpi.job import Job
 from plimsoll.runtimes.base import LABEL, Node, join
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Values that are computed from counters, each with its counters.
@@ -121,7 +121,7 @@ class Events(Instrument):
 
         Raise InvalidOutput if perf counted clearly fewer context switches (AT_LEAST, MISSED) than the ranks alone had.
         """
-        counted = parse(printed.text_of(self.job.folder / "perf.csv"), self.cell["events"], self.groups)
+        counted = parse(program_output.text_of(self.job.folder / "perf.csv"), self.cell["events"], self.groups)
         own = sum(sum(rank["context_switches"].values()) for rank in ranks)
         values: dict[str, float] = {**counted, **derived(counted), "rank_context_switches": own}
         migrations = [rank["migrations"] for rank in ranks]
@@ -158,7 +158,7 @@ def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[
     counts = {}
     for name, event in events.items():
         of_groups = counted.get(event, {})
-        numbers = [printed.number(value) for value in of_groups.values() if not value.startswith("<")]
+        numbers = [program_output.number(value) for value in of_groups.values() if not value.startswith("<")]
         if not numbers:
             raise InvalidOutput(f"perf counted no {event}")
         if len(of_groups) != (groups or max(len(counted.get(other, {})) for other in events.values())):

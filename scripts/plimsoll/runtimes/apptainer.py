@@ -24,7 +24,7 @@ from plimsoll.runtimes.base import (
     name_of,
     output,
 )
-from plimsoll.runtimes.confined import confine, release
+from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import Privileges
 

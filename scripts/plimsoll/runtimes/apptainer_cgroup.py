@@ -10,7 +10,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes.apptainer import Apptainer, Singularity, execute
 from plimsoll.runtimes.base import HOST, LABEL, Node, Spec, binding_kept, hidden, join, needs_root
-from plimsoll.runtimes.confined import confine, parent
+from plimsoll.runtimes.cpuset_node import confine, parent
 
 
 class GroupNode(Node):

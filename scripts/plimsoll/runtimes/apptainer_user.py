@@ -12,7 +12,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes.apptainer import ExecNode, Singularity, executable, execute
 from plimsoll.runtimes.base import HOST, SHARED_MEMORY, Node, hidden, output
-from plimsoll.runtimes.confined import confine
+from plimsoll.runtimes.cpuset_node import confine
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import Privileges
 

@@ -7,7 +7,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes import rootfs, segments
 from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, binding_kept, hidden, join
-from plimsoll.runtimes.confined import confine, release
+from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.privileges import NAMESPACES, Privileges
 
 

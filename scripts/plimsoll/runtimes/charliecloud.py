@@ -13,7 +13,7 @@ from plimsoll import paths
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 from plimsoll.runtimes.base import HOST, UNPACKED, Node, Runtime, Spec, binding_kept, hidden, join, output
-from plimsoll.runtimes.confined import confine, release
+from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import IN_NAMESPACE, Privileges
 

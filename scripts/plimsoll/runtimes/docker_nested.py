@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.errors import Unavailable
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.interchange import Image
 from plimsoll.runtimes.base import HOST, Node, Spec, output
 from plimsoll.runtimes.docker import Docker
@@ -214,7 +214,7 @@ def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
     mounts = [(spec.image["archive"], ARCHIVE)]
     if on_host(spec):
         settings = notes_of(spec).with_suffix(".json")
-        shared.write(settings, json.dumps(ON_HOST))
+        run_files.write(settings, json.dumps(ON_HOST))
         mounts.append((str(settings), SETTINGS))
     return spec._replace(
         name=name,
@@ -258,7 +258,7 @@ def moments(notes: Path) -> dict[str, float]:
     A line that is still being written is left out. Raise Unavailable if there is a line that no parent writes.
     """
     found: dict[str, float] = {}
-    for line in shared.text(notes, NOTES_BYTES).split("\n")[:-1]:
+    for line in run_files.text(notes, NOTES_BYTES).split("\n")[:-1]:
         if not (row := NOTED.fullmatch(line)) or row["part"] in found:
             raise Unavailable(f"{notes} has a line that no parent notes")
         found[row["part"]] = float(row["moment"])

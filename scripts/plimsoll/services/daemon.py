@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll import runtimes
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import HOST, Node, Spec, output
 from plimsoll.runtimes.networks.second_host import Reached
-from plimsoll.services.kept import wait_for
+from plimsoll.services.containers import wait_for
 from plimsoll.workloads.base import InvalidOutput, Role
 
 # Time limit for a server on another machine to end (s).
@@ -81,7 +81,7 @@ def _started(server: Node, program: list[str], log: Path) -> tuple[subprocess.Po
     """
     there = isinstance(server, Reached)
     words, stdin = (server.kept(program), subprocess.PIPE) if there else (server.inside(program), subprocess.DEVNULL)
-    with shared.new_file(log) as said:
+    with run_files.new_file(log) as said:
         started = subprocess.Popen(words, stdin=stdin, stdout=said, stderr=said, start_new_session=True)
     return started, END_SECONDS if there else 0.0
 

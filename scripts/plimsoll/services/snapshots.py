@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from plimsoll.host import cgroup, processes
 from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 # The processes that start containers, directly or through another process.
 ENGINE = ("dockerd", "containerd")

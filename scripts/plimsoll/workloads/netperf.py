@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Role, Room
 
 PORT = 12865
 # Forms of its output, without and with a heading: sizes of sockets and messages, seconds, and Mbit/s or transactions
 # per second. After a test of request and response the sizes of the server's sockets follow.
-SIZE, SIZES = f"{printed.INTEGER} +", f"{printed.INTEGER} +{printed.INTEGER} *\n"
-RESULT = f"(?P<seconds>{printed.fixed(2)}) +(?P<result>{printed.fixed(2)}) *\n"
+SIZE, SIZES = f"{program_output.INTEGER} +", f"{program_output.INTEGER} +{program_output.INTEGER} *\n"
+RESULT = f"(?P<seconds>{program_output.fixed(2)}) +(?P<result>{program_output.fixed(2)}) *\n"
 STREAM = f" *{SIZE * 3}{RESULT}"
 TRANSACTIONS = f" *{SIZE * 4}{RESULT}{SIZES}"
 HEADING = (
@@ -20,7 +20,7 @@ HEADING = (
     "bytes +Bytes +bytes +bytes +secs[.] +per sec *\n"
     "\n"
 )
-MESSAGES = f" *{SIZE * 2}(?P<request>{printed.INTEGER}) +(?P<response>{printed.INTEGER}) +{RESULT}{SIZES}"
+MESSAGES = f" *{SIZE * 2}(?P<request>{program_output.INTEGER}) +(?P<response>{program_output.INTEGER}) +{RESULT}{SIZES}"
 # Upper limit for a plausible result: no network has as many Mbit/s, and no server as many transactions per second.
 MOST = 1e8
 
@@ -49,7 +49,7 @@ def found(text: str, pattern: str, seconds: float) -> dict[str, float]:
     Raise InvalidOutput if the output does not match the pattern, the result is not plausible, or the test ended too
     early.
     """
-    numbers = printed.numbers(pattern, text)
+    numbers = program_output.numbers(pattern, text)
     if not 0 < numbers["result"] < MOST or numbers["seconds"] < 0.95 * seconds:
         raise InvalidOutput(f"it printed {numbers['result']:g} after {numbers['seconds']:g} s")
     return numbers

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll.host import cgroup
 from plimsoll.runtimes.bare import Bare
 from plimsoll.runtimes.base import HOST, Node, join
-from plimsoll.runtimes.confined import Confined, parent
+from plimsoll.runtimes.cpuset_node import Confined, parent
 
 from tests.bench.calibration import CELLS, read, wilson, write
 from tests.bench.calibration.claims import claim, named

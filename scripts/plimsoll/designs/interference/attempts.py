@@ -17,14 +17,14 @@ from plimsoll import design, runtimes, workloads
 from plimsoll.designs.interference import company, judge, placement
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import disk, shared
-from plimsoll.images import supplied
+from plimsoll.host import disk, run_files
+from plimsoll.images import supplied_programs
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill, refuse_endless, said
 from plimsoll.runtimes.base import Node, Place, Runtime
 from plimsoll.services import iterations, limits
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import SUPPLIED, InvalidOutput
 
@@ -163,7 +163,9 @@ class _Run:
     def _mounts(self, members: list) -> tuple[tuple[str, str], ...]:
         """Return (folder, place in the container) for each program that the user has supplied for one of the members."""
         given = {member.name: self.cell["parameters"][member.name].get("sha256") for member in members if member.supplied}
-        return tuple((str(supplied.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum)
+        return tuple(
+            (str(supplied_programs.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum
+        )
 
     def _verify(self, node: Node, wanted: dict) -> None:
         process = subprocess.Popen(
@@ -186,12 +188,12 @@ class _Run:
         `begin` is in seconds of CLOCK_MONOTONIC. Log and output go to the folder `output`.
         """
         name = self.cell["members"][place]
-        shared.new_folder(output)
+        run_files.new_folder(output)
         program = self.members[place].command(self.cell["parameters"][name], place, self.hosts)
         if binding := self.cell["bindings"][place]:
             program = self.members[place].bound(program, *binding)
         words = [*loop.command(output, begin, self.cell["iteration_limit_seconds"], count), *program]
-        with shared.new_file(output / "loop.err") as errors:
+        with run_files.new_file(output / "loop.err") as errors:
             return subprocess.Popen(node.inside(words), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _alone(self) -> None:

@@ -6,11 +6,11 @@ import time
 from statistics import mean
 
 from plimsoll.designs.nesting.task import Task as Base
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring import noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import Node
-from plimsoll.workloads import loop, printed, sysbench
+from plimsoll.workloads import loop, program_output, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
 # Seconds from starting the programs to the moment at which they begin: START, and one of the others for each program.
@@ -67,7 +67,7 @@ class Task(Base):
         program = node.of_image(self.sysbench.command(self.cell["parameters"]))
         counted = node.of_image(sysbench.switches_counted(str(folder / "switches")))
         looped = node.of_image(loop.command(folder, begin, self.cell["limit_seconds"], 1))
-        with shared.new_file(folder / "loop.err") as errors:
+        with run_files.new_file(folder / "loop.err") as errors:
             return subprocess.Popen(node.inside([*looped, *counted, *program]), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _instance(self, number: int, ahead: float) -> dict:
@@ -82,8 +82,8 @@ class Task(Base):
             raise InvalidOutput(f"instance {number + 1}: {problem}") from problem
 
     def _printed(self, folder) -> dict:
-        values = self.sysbench.results(printed.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
-        return {**values, "switches": sysbench.switches(printed.text_of(folder / "switches"))}
+        values = self.sysbench.results(program_output.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
+        return {**values, "switches": sysbench.switches(program_output.text_of(folder / "switches"))}
 
 
 def refuse_clocks(nodes: list[Node], ahead: list[float], seconds: float) -> None:

@@ -15,7 +15,7 @@ from plimsoll.runtimes import docker_nested
 from plimsoll.runtimes.base import HOST, Afterwards, Spec
 from plimsoll.runtimes.docker_nested import PARENTS, Parents
 from plimsoll.services import snapshots
-from plimsoll.workloads import loop, printed
+from plimsoll.workloads import loop, program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Parts of a parent's time, and the name of the moment at which each ends (docker_nested.moments), in order.
@@ -111,7 +111,7 @@ class Task(Base):
         folder = self.attempt.folder / f"program-{name}"
         try:
             began = cpu.ended(folder, self.cell["limit_seconds"], ahead)["begin"]
-            self.sysbench.results(printed.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
+            self.sysbench.results(program_output.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
         except InvalidOutput as problem:
             raise InvalidOutput(f"the program of container {name}: {problem}") from problem
         return began
@@ -125,7 +125,7 @@ class Task(Base):
             if ended is None:
                 raise Unavailable(f"creation {number + 1} had not ended after {self.cell['limit_seconds']:g} s")
             if code:
-                said = printed.last_line(self.attempt.folder / f"{number}.err", "it said nothing")
+                said = program_output.last_line(self.attempt.folder / f"{number}.err", "it said nothing")
                 raise Unavailable(f"creation {number + 1} ended with {code}: {said}")
             if begun is None:
                 raise InvalidOutput(f"creation {number + 1} did not note when it began")

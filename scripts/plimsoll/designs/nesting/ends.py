@@ -17,7 +17,7 @@ from plimsoll.runtimes.networks import of_host
 from plimsoll.runtimes.networks.base import HostNetwork, Network
 from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.services import daemon
-from plimsoll.services.kept import Services, wait_for
+from plimsoll.services.containers import Services, wait_for
 from plimsoll.workloads import netperf
 from plimsoll.workloads.base import InvalidOutput, Role
 

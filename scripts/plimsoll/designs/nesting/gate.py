@@ -7,16 +7,16 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring.process import LOOK_SECONDS, kill, refuse_endless
 from plimsoll.measuring.watch import Watch
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Bash program at the gate: waits for the end of standard input, writes down the time, and becomes the command.
 WAITING = 'read -r _; printf "%s\\n" "${EPOCHREALTIME/,/.}" >"$0"; exec "$@" </dev/null'
 # What this program writes, and how far two of the host's clocks may differ (s).
-NOTED, CLOCKS = f"(?P<moment>{printed.fixed(6)})\n", 0.05
+NOTED, CLOCKS = f"(?P<moment>{program_output.fixed(6)})\n", 0.05
 # Time that Bash takes to reach the gate (s).
 READY = 0.2
 # While commands end, their output is looked at only this often (s): during a look of some ms no end can be noted.
@@ -77,7 +77,7 @@ def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
     closed.
     """
     words = ["bash", "-c", WAITING, f"{stem}.begun", *command]
-    with shared.new_file(Path(f"{stem}.out")) as out, shared.new_file(Path(f"{stem}.err")) as err:
+    with run_files.new_file(Path(f"{stem}.out")) as out, run_files.new_file(Path(f"{stem}.err")) as err:
         return subprocess.Popen(words, stdin=closed, stdout=out, stderr=err, process_group=0)
 
 
@@ -118,7 +118,7 @@ def noted(path: Path, offset: float, opened: float) -> float | None:
     Return None if the file has no such moment, or a moment before the gate was `opened` or in the future.
     """
     try:
-        moment = printed.numbers(NOTED, printed.text_of(path))["moment"] - offset
+        moment = program_output.numbers(NOTED, program_output.text_of(path))["moment"] - offset
     except InvalidOutput:
         return None
     return moment if opened - CLOCKS <= moment <= time.monotonic() + CLOCKS else None

@@ -14,15 +14,15 @@ from plimsoll.designs.nesting import ends, processor_binding
 from plimsoll.designs.nesting.factors import BARE, OPEN_VSWITCH, PLAIN, TWO, NestingCell, of_placement
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.errors import Unavailable
-from plimsoll.host import processes, shared, topology
+from plimsoll.host import processes, run_files, topology
 from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.networks import of_host
 from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.runtimes.networks.wired import Wired
 from plimsoll.services import daemon
-from plimsoll.services.kept import Services, all_counted
-from plimsoll.workloads import netperf, printed
+from plimsoll.services.containers import Services, all_counted
+from plimsoll.workloads import netperf, program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # A test that takes this much longer than its planned time hangs (s).
@@ -129,7 +129,7 @@ class Task(Base):
         before, watch = self.snapshot(), processor_binding.watching(pair) if binding else None
         since = processes.now()
         outputs = [Path(f"{stem}.out"), Path(f"{stem}.err")]
-        with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
+        with run_files.new_file(outputs[0]) as out, run_files.new_file(outputs[1]) as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         misplaced = processor_binding.problem(pair, binding, watch) if binding else None
         limit = parameters["seconds"] + PATIENCE
@@ -142,14 +142,14 @@ class Task(Base):
         if hangs:
             raise InvalidOutput(f"{where} had not ended after {limit:g} s")
         if process.returncode:
-            said = printed.last_line(outputs[1], "it said nothing")
+            said = program_output.last_line(outputs[1], "it said nothing")
             raise InvalidOutput(f"{where} ended with {process.returncode}: {said}")
         if misplaced:
             raise InvalidOutput(f"{where}: {misplaced}")
         if left := strays.left(self.attempt.identity, self._groups(), since):
             raise InvalidOutput(f"{where}: {strays.reason(left)}")
         try:
-            return VALUES[test](printed.text_of(outputs[0]), parameters)
+            return VALUES[test](program_output.text_of(outputs[0]), parameters)
         except InvalidOutput as problem:
             raise InvalidOutput(f"{where}: {problem}") from problem
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.factors import NestingCell, nested, parents
 from plimsoll.runtimes.docker_nested import GIVEN, USUAL, privileges
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # What parents and children may do beyond other containers, and the end of the name of a parent's notes.
@@ -35,7 +35,7 @@ def read(folder: Path, cell: NestingCell) -> dict[str, dict]:
 def _refuse(kind: str, noted: Path) -> None:
     """Raise InvalidOutput if the privileges that one parent or child noted are not those of its kind."""
     try:
-        seen = privileges(printed.text_of(noted))
+        seen = privileges(program_output.text_of(noted))
     except ValueError as problem:
         raise InvalidOutput(f"the {kind} {noted.stem} did not note what it may do: {problem}") from problem
     if seen != KINDS[kind]:

@@ -16,7 +16,7 @@ from plimsoll import runtimes, workloads
 from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, cpulist, disk, shared, topology
+from plimsoll.host import cgroup, cpulist, disk, run_files, topology
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
@@ -27,8 +27,8 @@ from plimsoll.runtimes.networks import of_host, second_host
 from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.services import daemon, iterations, limits, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
-from plimsoll.services.kept import Services, all_counted
-from plimsoll.workloads import loop, printed
+from plimsoll.services.containers import Services, all_counted
+from plimsoll.workloads import loop, program_output
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
 # Folder in every node where benchmarks of the disk write.
@@ -96,7 +96,7 @@ class _Run(Run):
         judged = iterations.judged(self.service, *given, folders)
         if len(judged) < len(self.made):
             limit = self.cell["iteration_limit_seconds"] + AROUND
-            said = printed.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
+            said = program_output.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
             raise InvalidOutput(f"iteration {len(self.made)} {said}")
         device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
         return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
@@ -238,12 +238,12 @@ class _Run(Run):
 
     def _iteration(self, node: Node, number: int) -> bool:
         """Run an iteration in a folder of its own. Return whether another one may follow."""
-        folder = shared.new_folder(self.folder / str(number))
+        folder = run_files.new_folder(self.folder / str(number))
         limit = self.cell["iteration_limit_seconds"]
         program = self.service.command(self.cell["parameters"], 0, self.hosts)
         words = node.inside([*loop.command(folder, 0.0, limit, 1), *program])
         outputs = [folder / "loop.out", folder / "loop.err", *loop.printed_by(folder, 1)]
-        with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
+        with run_files.new_file(outputs[0]) as out, run_files.new_file(outputs[1]) as err:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         try:
             ended = ended_within(process.pid, limit + AROUND, outputs, self.attempt.watch)

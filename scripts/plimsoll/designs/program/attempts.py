@@ -23,7 +23,7 @@ from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import Node, Runtime, Spec
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.services.attempts import Run, ServiceAttempts
-from plimsoll.services.kept import Services, all_counted
+from plimsoll.services.containers import Services, all_counted
 from plimsoll.services.snapshots import snapshots
 from plimsoll.workloads.base import InvalidOutput
 

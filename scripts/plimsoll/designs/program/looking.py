@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from plimsoll.designs.program.factors import Looked
-from plimsoll.host import shared
+from plimsoll.host import run_files
 
 # In the place of the number of runs, it makes the timer watch one.
 COUNT = "look"
@@ -63,8 +63,8 @@ def found(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str
 
     `enter` makes a command that runs another program as the watched one was run: in the same node, by the timer.
     """
-    traced = _of_timer(shared.text(folder / "looked", MOST_BYTES), folder)
-    said = shared.text(folder / "0/stderr.txt", MOST_BYTES)
+    traced = _of_timer(run_files.text(folder / "looked", MOST_BYTES), folder)
+    said = run_files.text(folder / "0/stderr.txt", MOST_BYTES)
     chosen = {name: ", ".join(dict.fromkeys(pattern.findall(said))) for name, pattern in PRINTED.items()}
     own = {f"variable {name}": value for name, value in _variables(folder).items() if name not in OWN}
     settings = {**own, **chosen, **_of_libc(folder, mapped, enter), **traced.pop("settings")}
@@ -89,7 +89,7 @@ def _of_timer(text: str, folder: Path) -> dict:
 
 
 def _variables(folder: Path) -> dict[str, str]:
-    pairs = (word.partition("=") for word in shared.text(folder / "variables", MOST_BYTES).split("\0") if word)
+    pairs = (word.partition("=") for word in run_files.text(folder / "variables", MOST_BYTES).split("\0") if word)
     return {name: value for name, _, value in pairs}
 
 
@@ -106,7 +106,7 @@ def _of_libc(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[
         subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=3 * LIBC_SECONDS)
     except subprocess.TimeoutExpired:
         return {}
-    said = shared.text(own / "0/stdout.txt", MOST_BYTES)
+    said = run_files.text(own / "0/stdout.txt", MOST_BYTES)
     told = {name: match[1] for name, pattern in OF_LIBC.items() if (match := pattern.search(said))}
     return {**told, "C library's preferences": ", ".join(PREFERRED.findall(said))}
 

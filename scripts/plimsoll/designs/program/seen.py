@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.images import elf
 
 MOST_BYTES = 2**22
@@ -27,7 +27,7 @@ FOLDERS = ("/", "/tmp", "/var/tmp", "/dev/shm")
 
 def inside(folder: Path) -> dict[str, str]:
     """Return what the program saw of the machine, by name. A name that it could not read is left out."""
-    text = shared.text(folder / "inside", MOST_BYTES)
+    text = run_files.text(folder / "inside", MOST_BYTES)
     parts = SECTION.split(text)
     sections = dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=False))
     status = dict(re.findall(r"^(\w+):\s*(.*)$", sections.get("/proc/self/status", ""), re.MULTILINE))
@@ -56,7 +56,7 @@ def mapped(folder: Path, root: Path | None) -> dict[str, str]:
     Files in `folder`, in which the program ran, are left out. `root` is where the image's files are on this host; None if the
     program had this host's files.
     """
-    lines = (line.split(maxsplit=5) for line in shared.text(folder / "mapped", MOST_BYTES).splitlines())
+    lines = (line.split(maxsplit=5) for line in run_files.text(folder / "mapped", MOST_BYTES).splitlines())
     found = dict.fromkeys(fields[5].strip() for fields in lines if len(fields) == 6 and "x" in fields[1])
     told = {}
     for path in (path for path in found if path.startswith("/")):

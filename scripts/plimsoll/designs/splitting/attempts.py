@@ -11,7 +11,7 @@ from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.placement_check import misplaced
 from plimsoll.errors import Unavailable
-from plimsoll.host import disk, processes, shared
+from plimsoll.host import disk, processes, run_files
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
@@ -117,8 +117,8 @@ def _section(attempt: Attempt, cell: SplittingCell, runtime: Runtime, nodes: Seq
     groups = [group for node in nodes for group in node.groups]
     try:
         if job.folder != attempt.folder:
-            shared.new_folder(job.folder)
-        shared.new_folder(job.folder / "ranks")
+            run_files.new_folder(job.folder)
+        run_files.new_folder(job.folder / "ranks")
         benchmark.prepare(job.folder, cell["parameters"])
         command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
     except Unavailable as problem:

@@ -21,9 +21,9 @@ from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
 from plimsoll.runtimes.networks.second_host import Away, Reached
 from plimsoll.services import daemon, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
+from plimsoll.services.containers import Services
 from plimsoll.services.hadoop import prices
 from plimsoll.services.hadoop.cluster import Cluster
-from plimsoll.services.kept import Services
 from plimsoll.workloads.base import InvalidOutput
 
 # Disk space that HDFS, the tasks and the output need besides the data, as a multiple of the data.

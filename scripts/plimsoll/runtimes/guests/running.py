@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from plimsoll.errors import Unavailable
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring.process import kill
 from plimsoll.runtimes.base import Afterwards, Node, Spec
 from plimsoll.runtimes.guests import agent, machine
 from plimsoll.runtimes.guests.machine import Files
-from plimsoll.workloads.printed import last_lines
+from plimsoll.workloads.program_output import last_lines
 
 # A guest that takes longer to boot hangs: the limit for the first one, and what each other guest that boots beside it
 # adds (s).
@@ -75,7 +75,7 @@ class Guest(Node):
 
 def start(words: list[str], spec: Spec, on: Node) -> Guest:
     """Start QEMU with `words`, and return the guest. Raise Unavailable if QEMU is not installed."""
-    with shared.new_file(Files(spec).errors) as errors:
+    with run_files.new_file(Files(spec).errors) as errors:
         try:
             return Guest(spec, on, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors))
         except FileNotFoundError as problem:
@@ -109,7 +109,7 @@ def stop(guests: Sequence[Guest]) -> None:
 def spoken(console: Path) -> list[str]:
     """Return what a guest itself has said on its console, without the kernel's words. A line that is still being
     written is left out."""
-    lines = shared.text(console, CONSOLE_BYTES).splitlines(keepends=True)
+    lines = run_files.text(console, CONSOLE_BYTES).splitlines(keepends=True)
     return [line.partition("plimsoll ")[2].strip() for line in lines if "plimsoll " in line and line.endswith("\n")]
 
 
@@ -131,7 +131,7 @@ def collect(spec: Spec) -> Afterwards:
     try:
         with open(files.answer, "rb") as stream:
             code, answer = agent.read_answer(stream)
-        with shared.new_file(files.errors) as errors:
+        with run_files.new_file(files.errors) as errors:
             agent.unpack(answer, spec.folder, errors, errors)
     except (OSError, ValueError, tarfile.TarError) as problem:
         raise Unavailable(f"the virtual machine {spec.name} ended without an answer{last_words(spec)}") from problem
@@ -151,7 +151,7 @@ def times(console: Path) -> dict[str, tuple[float, float]]:
     stamped. Raise Unavailable if the console does not say both.
     """
     told = {}
-    for line in shared.text(console, CONSOLE_BYTES).splitlines():
+    for line in run_files.text(console, CONSOLE_BYTES).splitlines():
         if match := TIME.match(line):
             told[match["what"]] = float(match["stamp"]), float(match["uptime"])
     if set(told) != {"boot", "end"}:

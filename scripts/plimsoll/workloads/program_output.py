@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from plimsoll.errors import shown
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.workloads.base import InvalidOutput
 
 # Upper limit of an output that is read (bytes); no measured program prints as much.
@@ -42,7 +42,7 @@ def text_of(path: Path, most: int = MOST_BYTES) -> str:
     Raise InvalidOutput if it cannot be read, or is longer than `most` bytes.
     """
     try:
-        with shared.reading(path) as file:
+        with run_files.reading(path) as file:
             content = file.read(most + 1)
     except OSError as error:
         raise InvalidOutput(f"it left no {path.name}") from error
@@ -54,7 +54,7 @@ def text_of(path: Path, most: int = MOST_BYTES) -> str:
 def lines(path: Path) -> list[str]:
     """Return the lines of a file, or of its end if it is long; none if it cannot be read."""
     try:
-        with shared.reading(path) as file:
+        with run_files.reading(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
             said = file.read(LAST_BYTES).decode(errors="replace")
     except OSError:
