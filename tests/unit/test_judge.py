@@ -18,7 +18,7 @@ from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
-from plimsoll.designs.table import closing, independence, judged_study, loading, metrics, outputs
+from plimsoll.designs.table import independence, judged_study, loading, metrics, outputs, verdict_text
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import plan_file
 from plimsoll.verdicts import judge, judge_study
@@ -124,9 +124,9 @@ def test_a_study_makes_what_every_study_has(tmp_path):
     assert answer["ratio"].item() == pytest.approx(3.0, rel=0.05) and answer["p_beyond_holm"].item() < 0.001
     suite = ET.parse(tmp_path / "out/junit.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "0")
-    told = closing.text(found, page)
+    told = verdict_text.text(found, page)
     assert told.startswith("The answer: 1 of 1 ratio to level 1 loses") and "Avoid level 9" in told
-    assert (closing.status(found, strict=False), closing.status(found, strict=True)) == (0, 1)
+    assert (verdict_text.status(found, strict=False), verdict_text.status(found, strict=True)) == (0, 1)
 
 
 def test_the_archive_has_inputs_and_results_and_is_judged_alike(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from plimsoll import cli
 from plimsoll.cli import place
-from plimsoll.designs.table import closing, judged_study, outputs
+from plimsoll.designs.table import judged_study, outputs, verdict_text
 from plimsoll.errors import PlimsollError
 from plimsoll.verdicts import judge
 
@@ -206,7 +206,7 @@ def test_two_sessions_without_blocks_are_pooled_and_that_is_said(tmp_path):
     (note,) = found.notes
     assert note.startswith("The rows of 2 sessions are pooled") and note.endswith("measure another session, or name the block.")
     page = outputs.write(found, tmp_path / "out", [])
-    assert "The rows of 2 sessions are pooled" in page.read_text() and f"Note: {note}" in closing.text(found, page)
+    assert "The rows of 2 sessions are pooled" in page.read_text() and f"Note: {note}" in verdict_text.text(found, page)
     alone = pd.concat([days[0][days[0]["level"] == "1"], days[1]])
     assert judge(alone, CLAIMS).notes[1].startswith("Of 4 cells, 2 were measured in one session only.")
     assert judge(pd.concat(days), CLAIMS).notes == [] and judge(rows().assign(session="a"), CLAIMS).notes == []

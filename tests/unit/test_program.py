@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import runtimes
-from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
+from plimsoll.designs.program import attempts, effects, ladder, outputs, process_view, side_differences
 from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
 from plimsoll.features.try_program import __main__ as trying
@@ -55,7 +55,7 @@ def test_the_ladder_names_the_planted_step(step):
     for seed in range(100):
         observed = world({step: 0.05}, seed=seed)
         found = effects.table(observed[observed["stage"] == STEPS])
-        named += [row.runtime for row in found.itertuples() if why.is_costly(row)] == [step]
+        named += [row.runtime for row in found.itertuples() if side_differences.is_costly(row)] == [step]
     assert named >= 95
 
 
@@ -92,7 +92,7 @@ def test_blas_is_named_first_whatever_its_file_is_called():
     before = recorded({"/usr/lib/liba.so.1": "1", "/opt/libscipy_openblas64_.so": "2"}, {})
     after = recorded({"/usr/lib/liba.so.2": "3", "/usr/lib/libblas.so.3": "4"}, {})
     assert (
-        why.differences(before, after)[0]
+        side_differences.differences(before, after)[0]
         == "/opt/libscipy_openblas64_.so (build 2) before, /usr/lib/libblas.so.3 (build 4) after"
     )
 
@@ -354,7 +354,7 @@ def test_what_a_program_sees_is_read(tmp_path):
         "== /proc/self/mountinfo\n1 0 8:1 / / rw - overlay overlay rw\n2 1 0:5 / /dev/shm rw - tmpfs shm rw\n"
         "== /dev/shm\n67108864\n"
     )
-    told = seen.inside(tmp_path)
+    told = process_view.inside(tmp_path)
     assert told["seccomp"] == "2" and told["processors"] == "0-1" and told["shared memory"] == "67108864"
     assert told["file system of /"] == told["file system of /tmp"] == "overlay"
     assert told["file system of /dev/shm"] == "tmpfs"
@@ -372,7 +372,7 @@ def test_differences_of_the_two_sides_are_told_and_nothing_else():
     after = recorded(
         {"/opt/libblas.so.3.10": "bbbb", "/usr/lib/libc.so.6": "cccc"}, {"seccomp": "2", "clock source": "tsc"}, 900
     )
-    assert why.differences(before, after) == [
+    assert side_differences.differences(before, after) == [
         "seccomp: 0 before, 2 after",
         "/usr/lib/libblas.so.3.11 (build aaaa) before, /opt/libblas.so.3.10 (build bbbb) after",
         "page faults: 10 before, 900 after, in the mean of a run",

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll.claims import answer, evaluate, verdicts
 from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
-from plimsoll.designs.table import claim_file, consistent, independence, loading, row_observations
+from plimsoll.designs.table import claim_file, independence, loading, paper_consistency, row_observations
 from plimsoll.designs.table.claim_file import Claimed
 from plimsoll.designs.table.loading import Source
 
@@ -64,7 +64,7 @@ def judged(source: Source, claims: Claimed) -> Judged:
     results, comparisons = evaluate.evaluate(whole, measured, study["alpha"])
     results = [_told(result) for result in results]
     if source.printed or any(row.summarised for row in source.rows):
-        results = consistent.noted(whole, results, comparisons, source)
+        results = paper_consistency.noted(whole, results, comparisons, source)
     ratios = answer.table(measured, study["alpha"]) if study["answer"] else None
     questions = claims.questions or {claim_file.QUESTION: study["question"]}
     return Judged(source, whole, questions, measured, results, comparisons, ratios)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from plimsoll.claims import findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.designs.table import consistent
+from plimsoll.designs.table import paper_consistency
 from plimsoll.designs.table.factors import as_written
 from plimsoll.designs.table.judged_study import Judged
 from plimsoll.pages import answer, comparison_rows, forest, formats, glossary, procedure_words, verdict_page, wording
@@ -45,7 +45,7 @@ def render(judged: Judged, figures: Sequence[Mapping], cells: pd.DataFrame, assu
         "files": [path.name for path in judged.source.files],
         "assumed": list(assumed),
         "notes": judged.notes,
-        "of_paper": consistent.summary(judged.results),
+        "of_paper": paper_consistency.summary(judged.results),
     }
     return formats.environment().get_template(study.design.report.TEMPLATE).render(content)
 

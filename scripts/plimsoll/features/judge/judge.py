@@ -60,11 +60,11 @@ def judge(
 
 def _told(found: "Judged", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
     """Write what a judged table has, print its verdicts, and return the exit status."""
-    from plimsoll.designs.table import closing, outputs
+    from plimsoll.designs.table import outputs, verdict_text
     from plimsoll.pages import also_made
 
     folder = out or Path("results/judged", found.study["id"])
     written = outputs.write(found, folder, inputs)
     also_made.refresh(Path("results"))
-    print((folder / "claims.json").read_text().strip() if json else closing.text(found, written))
-    return closing.status(found, strict)
+    print((folder / "claims.json").read_text().strip() if json else verdict_text.text(found, written))
+    return verdict_text.status(found, strict)

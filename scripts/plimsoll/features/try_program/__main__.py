@@ -34,7 +34,7 @@ def main(words: list[str]) -> int:
 def _measure(given) -> int:
     from plimsoll import designs, paths, rounds
     from plimsoll.config import studies
-    from plimsoll.designs.program import why
+    from plimsoll.designs.program import side_differences
     from plimsoll.errors import Incomplete
     from plimsoll.features.try_program import junit, stages, telling
     from plimsoll.features.try_program import study as making
@@ -50,7 +50,7 @@ def _measure(given) -> int:
     observations = stages.observed(folder)
     if observations.empty:
         raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
-    told = telling.document(study, observations, found, why.of_steps(folder / "runs", found))
+    told = telling.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
     (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
     if given.hyperfine:
         given.hyperfine.write_text(json.dumps(telling.hyperfine(study, observations), indent=1) + "\n")

@@ -17,7 +17,7 @@ from plimsoll import rounds
 from plimsoll.analysis import blocks, collect
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
-from plimsoll.designs.program import effects, ladder, why
+from plimsoll.designs.program import effects, ladder, side_differences
 from plimsoll.designs.program.cells import AROUND, OF_CONTAINER
 from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
@@ -142,7 +142,7 @@ def _measured(folder: Path, cell: str) -> int:
 def steps_of(found: pd.DataFrame) -> list[str]:
     """Return the levels to measure: of each default that costs something beyond the image's files."""
     beyond = found[(found["stage"] == FIRST) & (found["default"] != "") & (found["against"] == FILES)]
-    costly = [row.runtime for row in beyond.itertuples() if why.is_costly(row)]
+    costly = [row.runtime for row in beyond.itertuples() if side_differences.is_costly(row)]
     return list(dict.fromkeys(level for name in costly for level in ladder.levels(name)))
 
 
@@ -152,7 +152,7 @@ def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
     steps = [
         row
         for row in found[found["stage"] == STEPS].itertuples()
-        if why.is_costly(row) and sign * row.change > 0 and row.runtime in ladder.REMEDIES
+        if side_differences.is_costly(row) and sign * row.change > 0 and row.runtime in ladder.REMEDIES
     ]
     return list(dict.fromkeys(name for row in steps for name in (row.default, ladder.REMEDIES[row.runtime].runtime)))
 
@@ -160,7 +160,9 @@ def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
 def sides_of(found: pd.DataFrame) -> list[str]:
     """Return the runtimes on the two sides of each step that costs something. What gives a step back has no new sides."""
     steps = [
-        row for row in found.itertuples() if row.stage in (FIRST, STEPS) and row.adds != effects.DEFAULT and why.is_costly(row)
+        row
+        for row in found.itertuples()
+        if row.stage in (FIRST, STEPS) and row.adds != effects.DEFAULT and side_differences.is_costly(row)
     ]
     return list(dict.fromkeys(name for row in steps for name in (row.against, row.runtime)))
 

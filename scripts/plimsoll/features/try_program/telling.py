@@ -12,7 +12,7 @@ from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, words
 from plimsoll.designs.program.effects import CONTAINER
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, OTHER, REMEDY, SAME, STEPS
-from plimsoll.designs.program.why import COSTLY, is_costly
+from plimsoll.designs.program.side_differences import COSTLY, is_costly
 from plimsoll.pages.formats import capital
 
 # An interval that has 0 in it, and reaches no further than this, shows that both sides are alike.

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plimsoll.claims import verdicts
-from plimsoll.designs.table import consistent, outputs, page
+from plimsoll.designs.table import outputs, page, paper_consistency
 from plimsoll.designs.table.judged_study import Judged
 from plimsoll.pages.formats import capital
 
@@ -19,7 +19,7 @@ def text(judged: Judged, written: Path) -> str:
         told.append(f"  {capital(outputs.rests_on(judged, result))}{printed}")
     told += ["", *(f"Note: {note}" for note in judged.notes)] if judged.notes else []
     counts = [f"{number} {name}" for name in verdicts.ON_CLAIM if (number := _number(judged, name))]
-    total = [f"{len(judged.results)} claims: {', '.join(counts)}.", *consistent.summary(judged.results)]
+    total = [f"{len(judged.results)} claims: {', '.join(counts)}.", *paper_consistency.summary(judged.results)]
     return "\n".join([*told, "", *total, f"Read on: {written}"])
 
 

@@ -7,9 +7,9 @@ from statistics import mean
 
 import pandas as pd
 
-from plimsoll.designs.program import looking
+from plimsoll.designs.program import watched_run
 from plimsoll.designs.program.factors import BESIDE, LOOK, Looked
-from plimsoll.designs.program.looking import TOLD_FACTOR
+from plimsoll.designs.program.watched_run import TOLD_FACTOR
 from plimsoll.measuring import record, status
 
 # Counts of a run of the program. They are shown if they differ by at least TOLD_FACTOR.
@@ -37,7 +37,7 @@ def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
             names = (row.against, row.runtime)
             sides = [_observed(records, row.stage, name) for name in names]
             if all(sides):
-                watched = looking.differences(*(_looked(records, name) for name in names))
+                watched = watched_run.differences(*(_looked(records, name) for name in names))
                 differs = [*watched, *differences(*sides)]
                 told.append({"runtime": row.runtime, "against": row.against, "adds": row.adds, "differs": differs})
     return told
@@ -60,7 +60,7 @@ def differences(before: list[dict], after: list[dict]) -> list[str]:
     a, b = before[-1], after[-1]
     return [
         *_messages(a, b),
-        *looking.settings(a["inside"], b["inside"]),
+        *watched_run.settings(a["inside"], b["inside"]),
         *_libraries(a["mapped"], b["mapped"]),
         *_counts(before, after),
     ]
