@@ -11,7 +11,7 @@ import yaml
 from plimsoll.designs.table import judged_study
 from plimsoll.errors import PlimsollError
 from plimsoll.features.new import code, new, study
-from plimsoll.features.try_program import begin, copied, recipe, trial
+from plimsoll.features.try_program import begin, folder_copy, recipe, trial
 from plimsoll.features.try_program import study as making
 
 from tests.conftest import PROJECT
@@ -145,7 +145,7 @@ def test_a_study_of_a_program_is_the_one_that_try_writes_with_comments_claims_an
     assert [path.name for path in (file, claims, test)] == ["my-solver.yaml", "my-solver.yaml", "test_my_solver.py"]
     run(copy, test)
     text, content = file.read_text(), yaml.safe_load(file.read_text())
-    assert copied.is_ours(file) and text.count("\n# ") == 5 and "\n  # Minutes of measuring" in text
+    assert folder_copy.is_ours(file) and text.count("\n# ") == 5 and "\n  # Minutes of measuring" in text
     assert content["question"] == "Does Docker slow my solver?" and content["program"]["command"] == ["solver", "case.txt"]
     config = tmp_path / "my-solver/config"
     assert (config / "folder/case.txt").read_text() == "1\n" and (config / "containers/program/Dockerfile").is_file()

@@ -36,7 +36,7 @@ def _measure(given) -> int:
     from plimsoll.config import studies
     from plimsoll.designs.program import side_differences
     from plimsoll.errors import Incomplete
-    from plimsoll.features.try_program import junit, stages, telling
+    from plimsoll.features.try_program import junit, program_answer, stages
     from plimsoll.features.try_program import study as making
 
     study = studies.load(given.study, designs.known())
@@ -50,10 +50,10 @@ def _measure(given) -> int:
     observations = stages.observed(folder)
     if observations.empty:
         raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
-    told = telling.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
+    told = program_answer.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
     (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
     if given.hyperfine:
-        given.hyperfine.write_text(json.dumps(telling.hyperfine(study, observations), indent=1) + "\n")
+        given.hyperfine.write_text(json.dumps(program_answer.hyperfine(study, observations), indent=1) + "\n")
     if given.junit:
         junit.write(given.junit, study, found, told["answer"], _missing(study, folder), given.fail_above)
     if given.json:
@@ -64,8 +64,8 @@ def _measure(given) -> int:
                 [
                     "",
                     *told["answer"],
-                    *telling.reasons(told["why"]),
-                    *(f"  {path}" for path in telling.files(Path.cwd(), study["id"])),
+                    *program_answer.reasons(told["why"]),
+                    *(f"  {path}" for path in program_answer.files(Path.cwd(), study["id"])),
                 ]
             )
         )
@@ -91,15 +91,15 @@ def _judged(study, found, most: float | None) -> int:
     """
     from plimsoll.designs.program import words
     from plimsoll.errors import Incomplete
-    from plimsoll.features.try_program import telling
+    from plimsoll.features.try_program import program_answer
 
     goes_on = f"What was measured is kept, and `plimsoll reproduce {study['id']}.yaml` goes on."
-    unknown = telling.unanswered(study, found)
-    if unknown and unknown == telling.defaults(study):
+    unknown = program_answer.unanswered(study, found)
+    if unknown and unknown == program_answer.defaults(study):
         raise Incomplete(f"There is no answer for any runtime. {goes_on}")
     if most is None:
         return 0
-    if telling.loss(study, found) > most:
+    if program_answer.loss(study, found) > most:
         return 1
     if unknown:
         names = ", ".join(words.level("runtime", name) for name in unknown)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import ranks, trial
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program.study_options import Asked
 
 # Programs that runtimes start in a container, and that a look into it needs.
 TOOLS = ("sh", "env", "sleep", "cat", "true")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from plimsoll.designs.program import attempts
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.features.try_program import files, sif
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program.study_options import Asked
 from plimsoll.images import client
 
 IMAGE = "program"

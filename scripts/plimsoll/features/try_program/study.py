@@ -16,9 +16,9 @@ from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import beside, copied, ranks, recipe, trial
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, trial
 from plimsoll.features.try_program.ranks import Ranks
+from plimsoll.features.try_program.study_options import Asked
 from plimsoll.features.try_program.trial import Tried
 
 ID = "my-{name}"
@@ -43,7 +43,7 @@ ONE_CONTAINER = tuple(name for name in CALLED if name not in ladder.OF_SPLIT)
 BETTER_OF = {"podman-rootless": "podman", "podman-rootless-split": "podman-split"}
 # Begins a file of claims that stays as it is: the user's own.
 OWN_CLAIMS = "# Claims of your own"
-HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
+HEAD = f"{folder_copy.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
 
 
 class Place(NamedTuple):
@@ -101,7 +101,7 @@ def _refuse_others(place: Place) -> None:
         raise PlimsollError(
             f"{claims} has claims of your own. Nothing was changed. Give the new study a name with --name, or move them."
         )
-    if copied.is_ours(place.file):
+    if folder_copy.is_ours(place.file):
         return
     if place.file.exists() or (place.folder.exists() and not (place.folder.is_dir() and not any(place.folder.iterdir()))):
         own = place.file if place.file.exists() else place.folder
@@ -114,9 +114,9 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     """Write the recipe, the configuration and the study's file."""
     made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
-        copied.copy(asked.folder, config / "folder")
+        folder_copy.copy(asked.folder, config / "folder")
     defaults = defaults_here(asked.ranks)
-    if asked.beside and (left_out := beside.left_out(defaults)):
+    if asked.beside and (left_out := neighbour_runs.left_out(defaults)):
         tell(left_out)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
@@ -270,7 +270,7 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
             # mpirun starts ranks itself, so that the timer cannot watch them.
             **({} if asked.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
-            **(beside.experiments(first, defaults) if asked.beside else {}),
+            **(neighbour_runs.experiments(first, defaults) if asked.beside else {}),
         },
         "figures": {
             "ladder": {

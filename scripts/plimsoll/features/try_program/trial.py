@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from plimsoll.designs.program import attempts, outputs
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import copied, ranks
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program import folder_copy, ranks
+from plimsoll.features.try_program.study_options import Asked
 from plimsoll.images import client
 from plimsoll.measuring.process import refuse_endless
 from plimsoll.pages.formats import capital
@@ -103,7 +103,7 @@ def _tried(asked: Asked, command, where: str, of_image: dict[str, str] | None = 
 def prepare(asked: Asked, work: Path) -> None:
     """Make the folder that a run of a trial works in: a copy of the user's folder, or an empty one."""
     if asked.folder:
-        copied.copy(asked.folder, work)
+        folder_copy.copy(asked.folder, work)
     else:
         work.mkdir(parents=True)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from plimsoll.designs.program.check import check_name, check_pattern
 from plimsoll.errors import PlimsollError, shown
-from plimsoll.features.try_program import copied
+from plimsoll.features.try_program import folder_copy
 from plimsoll.features.try_program.ranks import THREADS, Ranks
 
 # Largest folder that is copied for a study (bytes).
@@ -103,7 +103,7 @@ def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
     if not folder.is_dir():
         raise PlimsollError(f"{folder} is no folder: --folder names the one that the program works in.")
     size = 0
-    for path in copied.paths(folder):
+    for path in folder_copy.paths(folder):
         size += path.lstat().st_size
         if size > LARGEST:
             raise PlimsollError(
