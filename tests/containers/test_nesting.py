@@ -24,9 +24,9 @@ from plimsoll.planning import planner
 from plimsoll.runtimes import virtual_machine
 from plimsoll.runtimes.base import LABEL, Node, output
 from plimsoll.runtimes.docker import Docker
-from plimsoll.runtimes.guests import kernel, machine, running
+from plimsoll.runtimes.guests import guest_node, kernel, machine
 from plimsoll.runtimes.networks import far_host, second_host
-from plimsoll.runtimes.networks import of_host as of_host_networks
+from plimsoll.runtimes.networks import host_networks as of_host_networks
 from plimsoll.services import daemon
 from plimsoll.workflow import unavailable_here
 
@@ -598,7 +598,7 @@ def test_a_virtual_machine_that_never_boots_is_told(workspace, as_before, monkey
     monkeypatch.undo()
     # It boots, but its first program never says so.
     monkeypatch.setattr(machine, "KERNEL_WORDS", f"{machine.KERNEL_WORDS} rdinit=/bin/none root=none")
-    monkeypatch.setattr(running, "BOOT_SECONDS", 5.0)
+    monkeypatch.setattr(guest_node, "BOOT_SECONDS", 5.0)
     found = workspace.run("cpu/vm-emulated/1/0")
     assert found["status"] == "failed" and "the virtual machine plimsoll-" in found["reason"], found["reason"]
 

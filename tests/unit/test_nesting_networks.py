@@ -19,7 +19,16 @@ from plimsoll.measuring import binding_check
 from plimsoll.planning import planner, study_plans
 from plimsoll.runtimes import docker_open_vswitch
 from plimsoll.runtimes.base import HOST, Node, output
-from plimsoll.runtimes.networks import engine_bridge, far_host, firewall, host_bridge, of_host, second_host, subnets, wired
+from plimsoll.runtimes.networks import (
+    engine_bridge,
+    far_host,
+    firewall,
+    host_bridge,
+    host_networks,
+    second_host,
+    subnets,
+    switch_network,
+)
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of
@@ -363,7 +372,7 @@ def shown_with(amaral2015, plan_of, small_host):
 
 def test_a_switch_that_is_not_installed_is_told_in_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(docker_open_vswitch, "needs_root", lambda what: None)
-    monkeypatch.setattr(wired, "refuse_another", lambda: None)
+    monkeypatch.setattr(switch_network, "refuse_another", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unavailable, match="^ovs-vswitchd is not installed$"):
         docker_open_vswitch.DockerOpenVSwitch().check()
@@ -603,5 +612,5 @@ def test_rules_of_the_firewall_are_removed_as_often_as_they_are_there(monkeypatc
 def test_programs_of_the_far_host_run_in_its_namespace_and_devices_have_names_that_the_kernel_takes():
     far = far_host.FarHost("10.177.0.2")
     assert far.inside(["true"]) == ["nsenter", "--net=/run/netns/plimsoll-far", "true"]
-    devices = (far_host.NEAR, far_host.FAR, of_host.CHILDREN.device)
-    assert all(len(device) < 16 for device in devices) and isinstance(of_host.CHILDREN, host_bridge.HostBridge)
+    devices = (far_host.NEAR, far_host.FAR, host_networks.CHILDREN.device)
+    assert all(len(device) < 16 for device in devices) and isinstance(host_networks.CHILDREN, host_bridge.HostBridge)

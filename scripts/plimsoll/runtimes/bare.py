@@ -60,11 +60,11 @@ class Bare(Runtime):
 
         Raise Unavailable, with the first problem, if a network or a cgroup stays.
         """
-        from plimsoll.runtimes.networks import of_host  # here, because almost no start of the workflow sweeps
+        from plimsoll.runtimes.networks import host_networks  # here, because almost no start of the workflow sweeps
 
         problems = []
         # Only root makes such networks.
-        for network in of_host.ALL if not os.geteuid() else ():
+        for network in host_networks.ALL if not os.geteuid() else ():
             try:
                 network.sweep()
             except Unavailable as problem:

@@ -17,7 +17,7 @@ from plimsoll.interchange import Image
 from plimsoll.runtimes.base import HOST, Node, Spec, output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.nested import engine_folders
-from plimsoll.runtimes.networks import of_host
+from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.base import HostNetwork, Network
 from plimsoll.runtimes.privileges import CONFINED, Privileges
 
@@ -32,7 +32,7 @@ ENGINE = "/var/lib/docker"
 SETTINGS = "/etc/docker/daemon.json"
 # Settings of an engine on the host's network: it leaves the host's firewall and bridges alone. It gets a bridge of
 # ours, because Docker without any bridge would remove the bridge of the host's engine.
-ON_HOST = {"bridge": of_host.CHILDREN.device, "iptables": False, "ip-masq": False, "ip-forward": False}
+ON_HOST = {"bridge": host_networks.CHILDREN.device, "iptables": False, "ip-masq": False, "ip-forward": False}
 # A parent that takes longer to be ready hangs, and so does one that takes longer to end (s).
 READY_SECONDS, END_SECONDS = 120.0, 30
 LOOK_SECONDS = 0.02
@@ -128,7 +128,7 @@ class DockerNested(Docker):
         """
         refuse_others(specs[0].image)
         if any(map(on_host, specs)):
-            of_host.CHILDREN.set_up(on)
+            host_networks.CHILDREN.set_up(on)
         ready = has_loaded(specs[0], on)
         wanted = [parent_of(spec, loads=not ready) for spec in specs]
         if ready:
@@ -152,7 +152,7 @@ class DockerNested(Docker):
         parents, host = [node.on.name for node in nodes], nodes[0].on.on
         end(parents, host)
         PARENTS.remove(parents, host)
-        of_host.CHILDREN.sweep()
+        host_networks.CHILDREN.sweep()
 
     def sweep(self) -> None:
         try:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from plimsoll import design, runtimes, workloads
-from plimsoll.designs.interference import company, judge, placement
+from plimsoll.designs.interference import judge, partner_overlap, placement
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import disk, run_files
@@ -266,7 +266,7 @@ class _Run:
         `during` is the noise during the run. `used` is the bytes that the device read and wrote in the run.
         """
         members = [self._iterations(place) for place in range(len(self.members))]
-        company.mark(members, self.end, self.stopped)
+        partner_overlap.mark(members, self.end, self.stopped)
         measured = {
             "limits_seen": self.seen,
             "block_io_weight_works": self._weight_works(),

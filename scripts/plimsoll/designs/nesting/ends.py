@@ -13,7 +13,7 @@ from plimsoll import runtimes
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, NestingCell
 from plimsoll.errors import Unavailable
 from plimsoll.runtimes.base import HOST, Node, output
-from plimsoll.runtimes.networks import of_host
+from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.base import HostNetwork, Network
 from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.services import daemon
@@ -91,7 +91,7 @@ def start(services: Services, what: str, runtime: str, network: str, image: dict
 
 def _network(name: str) -> Network | None:
     """Return the network object for a level's name; None for the runtime's own bridge."""
-    made = {"host": HostNetwork(), OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
+    made = {"host": HostNetwork(), OPEN_VSWITCH: host_networks.SWITCH, PLAIN: host_networks.PLAIN_BRIDGE}
     return made.get(name)
 
 

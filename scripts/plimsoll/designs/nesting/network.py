@@ -17,9 +17,9 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import processes, run_files, topology
 from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
-from plimsoll.runtimes.networks import of_host
+from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.second_host import Reached
-from plimsoll.runtimes.networks.wired import Wired
+from plimsoll.runtimes.networks.switch_network import Wired
 from plimsoll.services import daemon
 from plimsoll.services.containers import Services, all_counted
 from plimsoll.workloads import netperf, program_output
@@ -30,7 +30,7 @@ PATIENCE = 15.0
 MICROSECONDS, MEGABITS_IN_GIGABIT, BYTES_IN_GIGABIT = 1e6, 1e3, 1.25e8
 # At least this share of the exchanged bytes must have passed the switch. The rest may wait in buffers when a test ends.
 SWITCHED = 0.5
-SWITCHES = {OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
+SWITCHES = {OPEN_VSWITCH: host_networks.SWITCH, PLAIN: host_networks.PLAIN_BRIDGE}
 
 
 class Task(Base):
@@ -42,7 +42,7 @@ class Task(Base):
         super().__init__(*given)
         server = runtimes.find(self.cell["server"])
         self.peers = Services(server, self.attempt.identity, self.attempt.folder) if server.services else None
-        self.network = of_host.way(self.cell["parameters"].get("second_host")) if self.cell["hosts"] == TWO else None
+        self.network = host_networks.way(self.cell["parameters"].get("second_host")) if self.cell["hosts"] == TWO else None
 
     def measure(self) -> dict:
         here = topology.open_vswitch()
@@ -96,7 +96,7 @@ class Task(Base):
             services.take_down()
         # Programs of an end on bare metal are in no container that would end them.
         lock.kill_run(self.attempt.identity)
-        for network in of_host.ALL:
+        for network in host_networks.ALL:
             network.sweep()
 
     @property

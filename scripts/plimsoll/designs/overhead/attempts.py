@@ -23,7 +23,7 @@ from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import LABEL, Node, Runtime, Scratch, Spec, output
 from plimsoll.runtimes.changed_root import ChangedRoot
-from plimsoll.runtimes.networks import of_host, second_host
+from plimsoll.runtimes.networks import host_networks, second_host
 from plimsoll.runtimes.networks.second_host import Reached
 from plimsoll.services import daemon, iterations, limits, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
@@ -70,7 +70,9 @@ class _Run(Run):
         # Cgroup of programs on bare metal with limited memory.
         self.own_group = f"{LABEL}/{attempt.identity}"
         self.on_disk = self.cell["storage"] != ABSENT
-        self.network = of_host.way(self.cell["parameters"].get("second_host"), shaped=False) if self.service.roles else None
+        self.network = (
+            host_networks.way(self.cell["parameters"].get("second_host"), shaped=False) if self.service.roles else None
+        )
         # Address and port of the server, for the client.
         self.hosts: dict[str, str] = {}
         self.made: list[dict] = []

@@ -4,7 +4,7 @@ from plimsoll.interchange import SecondHost
 from plimsoll.runtimes.networks.far_host import Link
 from plimsoll.runtimes.networks.host_bridge import HostBridge
 from plimsoll.runtimes.networks.second_host import ByName
-from plimsoll.runtimes.networks.wired import OpenVSwitch, Wired
+from plimsoll.runtimes.networks.switch_network import OpenVSwitch, Wired
 
 # Bridge by which a parent on the host's network connects its children.
 CHILDREN = HostBridge("plimsoll-child")
