@@ -10,7 +10,6 @@ from plimsoll.errors import PlimsollError
 from plimsoll.features.doctor import (
     doctor,
     examination,
-    files,
     finding,
     kernel,
     memory,
@@ -18,6 +17,7 @@ from plimsoll.features.doctor import (
     processors,
     readings,
     runtimes,
+    storage,
 )
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
 from plimsoll.host import disk, quiet_settings, slowdowns, system, topology
@@ -206,22 +206,22 @@ def test_a_required_runtime_that_is_silent_stops_and_an_optional_one_does_not(lo
 @pytest.mark.parametrize(("left", "level"), [(GIB, STOPS), (4 * GIB, WARNS), (100 * GIB, FINE)])
 def test_free_space(monkeypatch, tmp_path, left, level):
     monkeypatch.setattr(disk, "free_bytes", lambda folder: left)
-    (found,) = files.free({"results": tmp_path})
+    (found,) = storage.free({"results": tmp_path})
     assert (found.level, found.name) == (level, "disk of results")
 
 
 def test_a_disk_is_named_once_and_a_folder_that_is_not_there_by_the_one_above(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "not/there"))
-    monkeypatch.setattr(files.lock, "TEMPORARY", tmp_path / "temporary")
-    assert files.places(tmp_path, ["bare"]) == {"results": tmp_path}
+    monkeypatch.setattr(storage.lock, "TEMPORARY", tmp_path / "temporary")
+    assert storage.places(tmp_path, ["bare"]) == {"results": tmp_path}
 
 
 def test_files_of_others(tmp_path, monkeypatch):
     for name in ("results/liu2020/runs", "results/reference/liu2020", ".snakemake/log"):
         (tmp_path / name).mkdir(parents=True)
-    assert files.owners(tmp_path).level == FINE
+    assert storage.owners(tmp_path).level == FINE
     monkeypatch.setattr(os, "access", lambda path, how: path.name != "log" and "reference" not in path.parts)
-    found = files.owners(tmp_path)
+    found = storage.owners(tmp_path)
     assert found.level == STOPS and ".snakemake/log" in found.value and found.remedy == "sudo chown -R $USER .snakemake"
 
 
@@ -229,7 +229,7 @@ def test_files_of_others(tmp_path, monkeypatch):
 def test_root_among_the_files_of_another_user(tmp_path):
     (tmp_path / "results").mkdir()
     os.chown(tmp_path / "results", NOBODY, NOBODY)
-    found = files.owners(tmp_path)
+    found = storage.owners(tmp_path)
     assert found.level == WARNS and "nobody" in found.value
 
 

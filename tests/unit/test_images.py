@@ -14,7 +14,7 @@ from plimsoll import paths, runtimes
 from plimsoll.config import configuration
 from plimsoll.errors import ImageGone, PlimsollError
 from plimsoll.features.sessions import refresh
-from plimsoll.images import bootstrap, builder, client, comparing, contents, debian, restore, settings
+from plimsoll.images import bootstrap, builder, client, contents, debian, image_comparison, restore, settings
 from plimsoll.runtimes import apptainer, base
 
 from tests.conftest import PROJECT
@@ -107,23 +107,23 @@ def described(identity: str, **files: str) -> dict:
 def test_an_image_that_was_built_is_compared_with_others_by_its_recipe(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "own"))
     monkeypatch.setattr(paths, "SYSTEM_IMAGE_STORE", tmp_path / "root")
-    assert comparing.others("plimsoll/x:1") == {}
+    assert image_comparison.others("plimsoll/x:1") == {}
     same, other = described("docker", hpcc="1", libc="2"), described("older", hpcc="1", libc="3", a="4", b="5", c="6")
     for folder, image in (("own", same), ("root", other)):
         (tmp_path / folder / "x-1").mkdir(parents=True)
         (tmp_path / folder / "x-1/image.json").write_text(json.dumps(image))
-    there = comparing.others("plimsoll/x:1")
-    assert list(comparing.sentences(described("podman", hpcc="1", libc="2"), there)) == [
+    there = image_comparison.others("plimsoll/x:1")
+    assert list(image_comparison.sentences(described("podman", hpcc="1", libc="2"), there)) == [
         f"plimsoll/x:1 has the same build identifiers as the image of {tmp_path}/own/x-1, in all 2 files",
         f"plimsoll/x:1 has other build identifiers than the image of {tmp_path}/root/x-1: a, b, c and 1 others",
     ]
     # An image is not compared with itself.
-    assert len(list(comparing.sentences(same, there))) == 1
+    assert len(list(image_comparison.sentences(same, there))) == 1
 
 
 def test_what_has_no_build_identifier_is_compared_by_its_checksum():
     there = {"/other": {"id": "y", "files": {"script": {"sha256": "a"}}}}
-    (said,) = comparing.sentences({"tag": "t", "id": "x", "files": {"script": {"sha256": "b"}}}, there)
+    (said,) = image_comparison.sentences({"tag": "t", "id": "x", "files": {"script": {"sha256": "b"}}}, there)
     assert said == "t has other build identifiers than the image of /other: script"
 
 

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from plimsoll import paths, spelling
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import bootstrap, client, comparing, contents, forms, settings, store
+from plimsoll.images import bootstrap, client, contents, forms, image_comparison, settings, store
 from plimsoll.interchange import Image, StageOfImage
 
 ELSEWHERE = (
@@ -94,9 +94,9 @@ def build(name: str, base: str) -> Image:
             description = _noted(folder / store.DESCRIPTION, made)
             if not description or forms.lacking(description, given["forms"]):
                 _say(f"unpacking {tag} for what is no engine")
-                there = comparing.others(tag)
+                there = image_comparison.others(tag)
                 description = forms.unpack(tag, folder, stages)
-                for sentence in comparing.sentences(description, there):
+                for sentence in image_comparison.sentences(description, there):
                     _say(sentence)
         store.keep(description)
     except Unavailable as problem:

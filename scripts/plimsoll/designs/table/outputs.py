@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from plimsoll.claims import findings
-from plimsoll.designs.table import drawing, independence, junit, page
+from plimsoll.designs.table import independence, junit, metric_figures, page
 from plimsoll.designs.table.judged_study import Judged
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import style
@@ -89,7 +89,7 @@ def _figure(judged: Judged, metric: str, folder: Path, cells: pd.DataFrame, obse
     """Write a metric's figure, its caption and its data, and return what the page shows of it."""
     import matplotlib.pyplot as plt
 
-    figure, caption, alternative = drawing.draw(judged.study, metric, cells, observations)
+    figure, caption, alternative = metric_figures.draw(judged.study, metric, cells, observations)
     stem = folder / "figures" / metric.replace("/", "_")
     style.save(figure, stem)
     plt.close(figure)

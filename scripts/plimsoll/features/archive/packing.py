@@ -10,9 +10,9 @@ from typing import NamedTuple
 from plimsoll import documents, spelling
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
-from plimsoll.features.archive import code_identity, crate, gathering, pictures, records, writing
+from plimsoll.features.archive import archive_members, code_identity, crate, pictures, records, writing
+from plimsoll.features.archive.archive_members import Measured, Member
 from plimsoll.features.archive.formats import FORMAT
-from plimsoll.features.archive.gathering import Measured, Member
 from plimsoll.features.archive.layout import ABOUT, DRAWN, GIVEN, MADE, MANIFEST, METADATA, README, records_of
 from plimsoll.features.archive.run_summary import Ran
 from plimsoll.features.archive.writing import Source, Stated
@@ -50,7 +50,7 @@ def pack(
     made again. `say` is called with a sentence about missing records. Raise PlimsollError if a plan does not fit, or if
     the archive cannot be written.
     """
-    members = gathering.files(every, results, raw) | _page(every, results)
+    members = archive_members.files(every, results, raw) | _page(every, results)
     with contextlib.ExitStack() as space:
         packed = {one.name: _records(one, space) for one in every}
         for name, one in packed.items():
@@ -73,11 +73,11 @@ def pack(
 
 def pack_study(study: Study, results: Path, target: Path, say: Callable[[str], None] = print) -> bool:
     """Put all sessions of one study into an archive, with pictures and pages. Raise PlimsollError as `pack` does."""
-    return pack(gathering.measured({study["id"]: study}, results), results, target, say=say)
+    return pack(archive_members.measured({study["id"]: study}, results), results, target, say=say)
 
 
 def _records(session: Measured, space: contextlib.ExitStack) -> Records:
-    plan = gathering.plan_of(session)
+    plan = archive_members.plan_of(session)
     # A file without a name disappears with this process, however it ends.
     lines = space.enter_context(tempfile.TemporaryFile())
     there, size, ran = set(), 0, Ran()
@@ -97,7 +97,7 @@ def _refuse_stale(packed: records.Packed, plan: Plan, folder: Path) -> None:
     cell = plan["cells"].get(packed.path.rpartition("/")[0])
     if cell and packed.record and packed.record.get("fingerprint") != cell.get("fingerprint"):
         record = folder / "runs" / packed.path
-        raise gathering.another_plan(folder, f"{record} was measured with other parameters than {folder}/plan.json has")
+        raise archive_members.another_plan(folder, f"{record} was measured with other parameters than {folder}/plan.json has")
 
 
 def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:

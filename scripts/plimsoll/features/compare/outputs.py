@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.features.compare import drawing, effects, junit, page
+from plimsoll.features.compare import comparison_figure, effects, junit, page
 from plimsoll.features.compare import words as words
 from plimsoll.features.compare.studies import CELL, Compared, Ended
 from plimsoll.features.compare.two_sets import Terms
@@ -44,7 +44,7 @@ def write(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Ter
 def _figure(name: str, one: Compared, terms: Terms, folder: Path) -> bytes | None:
     """Draw a study's figure and save it in a folder. Return its PNG, or None if there is nothing to draw."""
     rows = one.rows[one.rows["kind"] == CELL]
-    figure = drawing.draw(rows, terms.margin)
+    figure = comparison_figure.draw(rows, terms.margin)
     if figure is None:
         return None
     stem = folder / f"{STEM}-{name}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.features.compare import drawing, effects
+from plimsoll.features.compare import comparison_figure, effects
 from plimsoll.features.compare import words as words
 from plimsoll.features.compare.junit import cell_name
 from plimsoll.features.compare.studies import ANSWERS, AVERAGE, CELL, CHANGED, WATCHED, Compared, Ended, in_order
@@ -66,8 +66,8 @@ def _study(name: str, one: Compared, terms: Terms, picture: bytes | None) -> dic
         "other_effects": _effects(ranked[ranked["answer"] != DIFFERENT], one),
         "image": base64.b64encode(picture).decode() if picture else "",
         "width": WIDE if panels > 1 else NARROW,
-        "caption": drawing.caption(terms.margin),
-        "alternative": drawing.alternative(deciding[deciding["kind"] != AVERAGE]),
+        "caption": comparison_figure.caption(terms.margin),
+        "alternative": comparison_figure.alternative(deciding[deciding["kind"] != AVERAGE]),
     }
 
 

@@ -10,10 +10,10 @@ import pandas as pd
 from plimsoll.analysis import cell_paths
 from plimsoll.claims.quantities.base import LEAST
 from plimsoll.config.studies import Study
-from plimsoll.features.compare import effects, failing, two_sets
-from plimsoll.features.compare.choices import Asked
+from plimsoll.features.compare import effects, missing_results, two_sets
+from plimsoll.features.compare.comparison_options import Asked
 from plimsoll.features.compare.effects import NOTHING, Effects
-from plimsoll.features.compare.failing import CELL, COLUMNS, FAILED, WATCHED
+from plimsoll.features.compare.missing_results import CELL, COLUMNS, FAILED, WATCHED
 from plimsoll.features.compare.two_sets import ALIKE, BETTER, DIFFERENT, UNDECIDED, WORSE
 from plimsoll.result_sets import comparable, findings
 from plimsoll.result_sets.comparable import ONLY_A, OTHER_SIZES, Bits, Differing, Profiles
@@ -82,7 +82,7 @@ class Compared:
 def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
     """Compare a study in two sets of results. Raise PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
-    failed = failing.rows(study, observed, b)
+    failed = missing_results.rows(study, observed, b)
     reasons = comparable.cells(a, b, *observed, study.design)
     there = [set(table["cell"]) for table in observed]
     both = there[0] - reasons.keys()
@@ -128,7 +128,9 @@ def _judged(study: Study, observed: list[pd.DataFrame], asked: Asked) -> tuple[p
         _described(two_sets.compare(*plain, terms, tables), CELL, plain[1]),
         _described(two_sets.averages(*_grouped(plain, "runtime"), terms, tables), AVERAGE, plain[1]),
         _described(two_sets.compare(*watched, terms, asked.studies), WATCHED, watched[1]),
-        pd.DataFrame([*failing.missing(plain, CELL), *failing.missing(watched, WATCHED)], columns=list(COLUMNS)),
+        pd.DataFrame(
+            [*missing_results.missing(plain, CELL), *missing_results.missing(watched, WATCHED)], columns=list(COLUMNS)
+        ),
     ]
     metrics = _described(two_sets.averages(*_grouped(plain, None), terms, least=1), EVERY, plain[1])
     return pd.concat([one for one in rows if len(one)] or rows[:1], ignore_index=True), metrics

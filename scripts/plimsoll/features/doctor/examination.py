@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from plimsoll.features.doctor import files, kernel, memory, neighbours, processors, runtimes
+from plimsoll.features.doctor import kernel, memory, neighbours, processors, runtimes, storage
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding, status, worst_first
 from plimsoll.features.doctor.readings import Seen
 
-ROOMS = (processors, memory, neighbours, kernel, runtimes, files)
+ROOMS = (processors, memory, neighbours, kernel, runtimes, storage)
 STYLES = {FINE: "green", NOTE: "cyan", WARNS: "yellow", STOPS: "bold red"}
 
 

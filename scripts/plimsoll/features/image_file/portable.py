@@ -19,7 +19,7 @@ from typing import BinaryIO
 from plimsoll import paths, spelling
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, shown
-from plimsoll.images import builder, comparing, contents, forms, store
+from plimsoll.images import builder, contents, forms, image_comparison, store
 from plimsoll.interchange import Image
 
 FORMAT, MANIFEST, PACKED = 1, "images.json", "rootfs.tar"
@@ -89,7 +89,7 @@ def take(source: Path, base: str) -> dict[str, list[str]]:
     """Import the images of a file into the store. Return the tags of the images that the store did not have.
 
     Each tag comes with sentences that compare the image's build identifiers with those of other images by the same
-    recipe (plimsoll.images.comparing). `base` is the configuration's `base_image`.
+    recipe (plimsoll.images.image_comparison). `base` is the configuration's `base_image`.
 
     Raise PlimsollError if the file is damaged or holds something else, or if an image belongs to another version of the
     project.
@@ -109,9 +109,9 @@ def take(source: Path, base: str) -> dict[str, list[str]]:
                     new = folder.with_name(f".{folder.name}-{os.uname().nodename}-{os.getpid()}")
                     made[folder] = new, image
                     new.mkdir(parents=True)
-                    there = comparing.others(image["tag"])
+                    there = image_comparison.others(image["tag"])
                     description = _take(archive, new, folder, image, source)
-                    taken[image["tag"]] = list(comparing.sentences(description, there))
+                    taken[image["tag"]] = list(image_comparison.sentences(description, there))
             if archive.next() is not None:
                 raise PlimsollError(
                     f"{source} holds more than it lists. Nothing was taken from it. Make it again with "
