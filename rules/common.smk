@@ -15,10 +15,10 @@ from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import failing_groups, lock, stop
 from plimsoll.planning import planner, timetable, tries
-from plimsoll.terminal import ending, interruption, request, restart, target_check
+from plimsoll.terminal import interruption, request, restart, target_check, workflow_end
 from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
-from plimsoll.terminal.ready import refuse
+from plimsoll.terminal.start_check import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
 paths.use_this_python()
@@ -158,8 +158,8 @@ def at_end():
 
 def tell_findings():
     """Print the claims, and what this command took beside what it foretold, if the request ends with them."""
-    if ending.is_telling(REQUEST.targets, REQUEST.dry):
-        ending.tell(SELECTED)
+    if workflow_end.is_telling(REQUEST.targets, REQUEST.dry):
+        workflow_end.tell(SELECTED)
         if told := timetable.summary(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
             print(f"plimsoll: {told}", file=sys.stderr, flush=True)
 
@@ -172,7 +172,7 @@ def end_of_nothing():
 
 
 if not REQUEST.dry:
-    ending.at_exit(end_of_nothing)
+    workflow_end.at_exit(end_of_nothing)
 
 
 def say_last():

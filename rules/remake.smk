@@ -27,7 +27,7 @@ from plimsoll.features.archive.workflow_of_archive import prepare
 from plimsoll.measuring import lock
 from plimsoll.terminal import interruption, request
 from plimsoll.terminal.live import events
-from plimsoll.terminal.ready import refuse
+from plimsoll.terminal.start_check import refuse
 
 min_version("9.0")
 interruption.watch()

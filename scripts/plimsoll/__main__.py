@@ -33,9 +33,9 @@ def _run(options: argparse.Namespace) -> int | None:
         os.chdir(options.directory)
     if not options.says:
         return options.stage(options)
-    from plimsoll.terminal import patience
+    from plimsoll.terminal import stage_messages
 
-    with patience.announce(options.says.format(**vars(options))):
+    with stage_messages.announce(options.says.format(**vars(options))):
         return options.stage(options)
 
 
@@ -275,10 +275,10 @@ def _clean_up(options: argparse.Namespace) -> None:
 def _findings(options: argparse.Namespace) -> None:
     """tell the answers, the most telling claims, and where to read on"""
     from plimsoll.config import configuration, studies
-    from plimsoll.terminal import closing, screen
+    from plimsoll.terminal import results_summary, screen
 
     chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
-    screen.tell(lambda width: closing.of_studies(options.results, chosen, width))
+    screen.tell(lambda width: results_summary.of_studies(options.results, chosen, width))
 
 
 def _table(options: argparse.Namespace) -> None:
@@ -303,21 +303,21 @@ def _figure(options: argparse.Namespace) -> None:
     from plimsoll.config import studies
     from plimsoll.figures import render
     from plimsoll.measuring import plan_file
-    from plimsoll.terminal import patience
+    from plimsoll.terminal import stage_messages
 
     render.prepare()
     loaded = studies.read(options.study, designs.known())
     drawing = render.Drawing(loaded, plan_file.read(options.plan, loaded.design.factors), options.results, options.runs)
 
     def line(name: str) -> str:
-        place = patience.place(options.results.parent, options.study.stem, name)
+        place = stage_messages.place(options.results.parent, options.study.stem, name)
         return f"{options.study.stem}: drawing {name}" + (f", {place}" if place else "")
 
     if len(queue.notebooks) > 1:
         queue.draw(drawing.into, drawing.is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
         if queue.take(options.figure):
             return
-    with patience.announce(line(options.figure)):
+    with stage_messages.announce(line(options.figure)):
         data = drawing.gathered(options.figure)
         render.run(data, options.notebook, options.results, options.output, options.executed)
 

@@ -9,7 +9,7 @@ from plimsoll.analysis import blocks
 from plimsoll.errors import Incomplete
 from plimsoll.measuring import failing_groups, plan_file
 from plimsoll.planning import precision, repetitions
-from plimsoll.terminal import interruption, starting
+from plimsoll.terminal import interruption, snakemake_command
 from plimsoll.terminal.live import call
 
 
@@ -20,7 +20,7 @@ def make(targets: list[str], settings: list[str]) -> None:
     """
     failing_groups.begin()
     words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
-    command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    command = snakemake_command.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
     if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
         raise Incomplete(
             "The workflow failed. Its messages are above. What was measured is kept: type the command again "

@@ -12,7 +12,7 @@ from plimsoll.pages import answer as answer_page
 from plimsoll.pages import forest, formats
 from plimsoll.planning import forecasts, planner
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.terminal import closing
+from plimsoll.terminal import results_summary
 
 from tests.bench import spending
 from tests.conftest import COUNTERS, built, host_of
@@ -173,7 +173,7 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
     forecasts.add(tmp_path, hours=0.15, answer=answered, **told)
     given = forecasts.given("liu2020", tmp_path)
     assert given == GIVEN
-    said, recommendation = closing._answers(tmp_path / "answer.csv", liu2020)
+    said, recommendation = results_summary._answers(tmp_path / "answer.csv", liu2020)
     assert said.startswith(f"The answer: {STEPS}: 14 of 28 ratios lose more than 5 %.")
     assert " 56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)." in said
     assert recommendation.startswith(
@@ -206,7 +206,7 @@ def test_pages_and_terminal_say_the_same_of_every_study(name, tmp_path):
     kept = studies.STUDIES.parent.parent / "results/reference" / name / "answer.csv"
     shown = answer_page.shown(answer.read(kept), study)
     page = html.unescape(rendered(shown))
-    said = closing._answers(kept, study)
+    said = results_summary._answers(kept, study)
     texts = [text for one in shown for text in (one["said"], one["recommendation"])]
     assert all(texts) and len(said) == len(texts)
     for line, text in zip(said, texts, strict=True):

@@ -21,7 +21,7 @@ from plimsoll.figures import chart, notebook, render, sources, style
 from plimsoll.measuring import plan_file, status
 from plimsoll.planning import availability
 from plimsoll.planning.repetitions import Asked
-from plimsoll.terminal import closing
+from plimsoll.terminal import results_summary
 
 from tests import made_up, pages
 from tests.conftest import built, small
@@ -177,7 +177,7 @@ def check_pages(name: str) -> BeautifulSoup:
     words += ["--page", "results/claims.html", "--table", "results/claims.csv", "--start", "results/index.html"]
     assert stages.main(["verdicts", *words]) == 0
     pages.check(Path("results/claims.html").read_text(), Path("results"), NOT_MADE)
-    assert name in closing.of_studies(Path("results"), {name: built(name)}, 80)
+    assert name in results_summary.of_studies(Path("results"), {name: built(name)}, 80)
     return pages.check((folder / "report.html").read_text(), folder, NOT_MADE)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from plimsoll import features
-from plimsoll.cli import measuring, options, place
+from plimsoll.cli import measure_commands, options, place
 from plimsoll.tasks import Time
 
 
@@ -30,8 +30,8 @@ def plan(
       plimsoll plan jha2021 --hours 1
       plimsoll plan all --profile paper --json
     """
-    asked = measuring.asked(studies, profile, config, runtimes)
-    time = measuring.time_of(hours, minutes, asked)
+    asked = measure_commands.asked(studies, profile, config, runtimes)
+    time = measure_commands.time_of(hours, minutes, asked)
     place.enter(directory)
     tell(asked.settings, time, (), json)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll.claims import findings, verdicts
 from plimsoll.config.studies import Study
-from plimsoll.pages import also_made, answer, formats, glossary, sessions, verdict_page
+from plimsoll.pages import answer, command_pages, formats, glossary, sessions, verdict_page
 from plimsoll.pages.verdict_page import Gathered, Judged
 
 # Verdicts that a bar shows, in its order.
@@ -26,7 +26,7 @@ def render(every: Gathered, load: Callable[[str], Study], results: Path | None =
         .render(
             studies=studies,
             others=_others(every),
-            also=also_made.section(results),
+            also=command_pages.section(results),
             marks=verdict_page.MARKS,
             terms=glossary.SHARED,
         )

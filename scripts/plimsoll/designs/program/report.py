@@ -7,7 +7,7 @@ import pandas as pd
 from plimsoll import design
 from plimsoll.designs.program import effects, side_differences, words
 from plimsoll.interchange import Plan
-from plimsoll.pages import made_tables
+from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
 
 
@@ -38,4 +38,4 @@ def _readable(ladder: pd.DataFrame) -> list[dict]:
         column: [words.level("runtime", name) if name else "" for name in ladder[column]]
         for column in ("runtime", "against", "default")
     }
-    return made_tables.filled(ladder.assign(**names)).to_dict("records")
+    return study_tables.filled(ladder.assign(**names)).to_dict("records")

@@ -9,7 +9,7 @@ from plimsoll.designs.tuning import words
 from plimsoll.designs.tuning.factors import TuningRecord
 from plimsoll.interchange import Plan
 from plimsoll.measuring import plan_file, record, status
-from plimsoll.pages import made_tables
+from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
 
 
@@ -60,7 +60,7 @@ def tables(folder: Path, study: dict) -> list[dict]:
     """Return the study's tables as rows for the page, with the names of their columns."""
     return [
         {**told, "columns": list(made), "rows": readable(made).to_dict("records")}
-        for told, made in made_tables.of_study(folder, study)
+        for told, made in study_tables.of_study(folder, study)
     ]
 
 
@@ -69,4 +69,4 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for column in ("strategy", "effect"):
         if column in table:
             table = table.assign(**{column: [words.level("strategy", str(name)) for name in table[column]]})
-    return made_tables.filled(table)
+    return study_tables.filled(table)

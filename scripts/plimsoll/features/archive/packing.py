@@ -44,7 +44,7 @@ def pack(
     drawn: bool = True,
     say: Callable[[str], None] = print,
 ) -> bool:
-    """Put sessions of studies (gathering.measured) into an archive. Return False if the same archive already exists.
+    """Put sessions of studies (archive_members.measured) into an archive. Return False if the same archive already exists.
 
     The `raw` outputs are included only on request. With `drawn` false, pictures and pages are left out; they can be
     made again. `say` is called with a sentence about missing records. Raise PlimsollError if a plan does not fit, or if

@@ -20,7 +20,7 @@ from plimsoll.errors import Incomplete, PlimsollError, first_of
 from plimsoll.features.archive import archive_folders, code_identity, reading
 from plimsoll.features.archive.layout import MANIFEST
 from plimsoll.features.archive.reading import Archive
-from plimsoll.terminal import interruption, starting
+from plimsoll.terminal import interruption, snakemake_command
 
 # Folder below the results of this machine.
 PLACE = "from"
@@ -110,7 +110,7 @@ def _put(path: Path, target: Path) -> None:
 def _snakemake(folder: Path, source: Path) -> None:
     """Run the workflow that measures nothing. Raise PlimsollError if it fails; its own messages are above."""
     words = ["--directory", str(folder), "--cores", str(len(os.sched_getaffinity(0))), "all"]
-    command = starting.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
+    command = snakemake_command.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
     if interruption.run(command, paths.environment()):
         where = folder / "results/*/logs/"
         raise Incomplete(

@@ -58,12 +58,12 @@ def _told(each: dict, paths: tuple[Path, Path], terms, ended, out: Path | None, 
     """Write the files of a comparison and print it. Raise PlimsollError if the sets cannot be compared."""
     from plimsoll.errors import PlimsollError
     from plimsoll.features.compare import comparison_options, outputs, studies, text
-    from plimsoll.pages import also_made
+    from plimsoll.pages import command_pages
     from plimsoll.pages.formats import capital
     from plimsoll.terminal import screen
 
     written = outputs.write(each, paths, terms, ended, out or comparison_options.folder(*paths))
-    also_made.refresh(Path(comparison_options.RESULTS))
+    command_pages.refresh(Path(comparison_options.RESULTS))
     if json:
         print(next(path for path in written if path.suffix == ".json").read_text().strip())
     else:

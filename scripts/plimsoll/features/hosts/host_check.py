@@ -7,7 +7,7 @@ from typing import TextIO
 from plimsoll.errors import PlimsollError
 from plimsoll.features.hosts import named_hosts, slurm
 from plimsoll.measuring import lock
-from plimsoll.terminal.ready import refuse
+from plimsoll.terminal.start_check import refuse
 
 LOCK = Path(".snakemake/hosts.lock")
 # The lock is held while its file is open, so the file is kept until the process ends.

@@ -61,10 +61,10 @@ def judge(
 def _told(found: "Judged", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
     """Write what a judged table has, print its verdicts, and return the exit status."""
     from plimsoll.designs.table import outputs, verdict_text
-    from plimsoll.pages import also_made
+    from plimsoll.pages import command_pages
 
     folder = out or Path("results/judged", found.study["id"])
     written = outputs.write(found, folder, inputs)
-    also_made.refresh(Path("results"))
+    command_pages.refresh(Path("results"))
     print((folder / "claims.json").read_text().strip() if json else verdict_text.text(found, written))
     return verdict_text.status(found, strict)

@@ -59,9 +59,9 @@ def _verdict(result: dict, rows: list[dict]) -> list[str]:
 def _compared(study: Study, result: dict, rows: list[dict]) -> list[str]:
     """Return a line for each comparison of a claim, at most COMPARED."""
     from plimsoll.pages.formats import missing
-    from plimsoll.terminal import closing
+    from plimsoll.terminal import results_summary
 
-    short = closing.naming(study.design.report.cell_label, study["metrics"])
+    short = results_summary.naming(study.design.report.cell_label, study["metrics"])
     lines = []
     for row in rows[:COMPARED]:
         metrics = row["metric"], row["metric"] if missing(row["metric_b"]) else row["metric_b"]
@@ -71,7 +71,7 @@ def _compared(study: Study, result: dict, rows: list[dict]) -> list[str]:
             if not missing(row[cell])
         ]
         number = f"n = {row['n']:.0f}; " if row["n"] else ""
-        effect = "no effect could be estimated" if missing(row["effect"]) else closing.effect(result, row)
+        effect = "no effect could be estimated" if missing(row["effect"]) else results_summary.effect(result, row)
         lines.append(f"  {row['label']}, {' against '.join(sides)}: {effect}; {number}{row['verdict']}")
     return [*lines, f"  and {len(rows) - COMPARED} more comparisons"] if len(rows) > COMPARED else lines
 

@@ -22,7 +22,7 @@ def section(results: Path | None) -> Markup:
     """Return the section as HTML, with links relative to `results`; without that folder it says that there is nothing."""
     found = {kind: _pages(results, pattern) for kind, pattern in KINDS.items()} if results else {}
     kinds = {kind: pages for kind, pages in found.items() if pages}
-    return Markup(formats.environment().get_template("also_made.html.j2").render(kinds=kinds, begins=BEGINS, ends=ENDS))
+    return Markup(formats.environment().get_template("command_pages.html.j2").render(kinds=kinds, begins=BEGINS, ends=ENDS))
 
 
 def refresh(results: Path) -> None:
