@@ -32,7 +32,7 @@ def arithmetic(results: Iterable[Mapping]) -> dict[str, int]:
     """Return how many of a study's counted claims that can be tested are decided, or would be within so much more time.
 
     Each claim is taken alone. The time is that of the runs that would decide it, if difference and spread are as
-    estimated (plimsoll.claims.deciding). It is not known for tests without such an estimate. Claims that need more
+    estimated (plimsoll.claims.decision_cost). It is not known for tests without such an estimate. Claims that need more
     repetitions than are ever counted are not decided within a day.
     """
     counts = dict.fromkeys((DECIDED, *WITHIN, UNKNOWN), 0)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll import rounds
-from plimsoll.claims import deciding
+from plimsoll.claims import decision_cost
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.time_budget import costs, needs, two_stages
@@ -83,7 +83,7 @@ def test_hours_of_liu2020_begin_with_blocks_of_everything(liu2020, plan_of, give
     blocks = two_stages.first_stage(liu2020, plan, given * 3600)
     assert set(blocks) == {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     # A cell that no testable claim is about gets at most three blocks. With two ranks these are profiles, for example.
-    asked = set(deciding.cells_of(two_stages.of_nothing(liu2020, plan).rows))
+    asked = set(decision_cost.cells_of(two_stages.of_nothing(liu2020, plan).rows))
     assert asked < set(blocks)
     of_answer = {cell for need in two_stages.of_nothing(liu2020, plan).of_answer(None) for cell in need.blocks}
     assert {path: blocks[path] for path in of_answer} == dict.fromkeys(of_answer, max(most, two_stages.LEAST))
@@ -99,7 +99,7 @@ def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, le
     study = built("jha2018")
     plan = plan_of(study)
     blocks = two_stages.first_stage(study, plan, given * 3600)
-    asked = set(deciding.cells_of(two_stages.of_nothing(study, plan).rows))
+    asked = set(decision_cost.cells_of(two_stages.of_nothing(study, plan).rows))
     here = {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     assert min(blocks.get(path, 0) for path in here & asked) == least
     assert min(blocks.get(path, 0) for path in here - asked) == min(least, two_stages.FOR_FIGURES)
@@ -131,7 +131,7 @@ def test_blocks_of_everything_may_cost_a_few_findings(most_of, everything, monke
 def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
     plan = plan_of(liu2020)
     blocks = two_stages.first_stage(liu2020, plan, 4 * 3600)
-    asked = set(deciding.cells_of(two_stages.of_nothing(liu2020, plan).rows))
+    asked = set(decision_cost.cells_of(two_stages.of_nothing(liu2020, plan).rows))
     # Profiles with two ranks, for example.
     assert asked < set(blocks)
     assert {blocks[path] for path in set(blocks) - asked} == {two_stages.FOR_FIGURES} and min(

@@ -18,7 +18,7 @@ from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
-from plimsoll.designs.table import independence, judged_study, loading, metrics, outputs, verdict_text
+from plimsoll.designs.table import independence, judged_study, metrics, outputs, study_file, verdict_text
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import plan_file
 from plimsoll.verdicts import judge, judge_study
@@ -233,7 +233,7 @@ def test_a_pattern_of_files_may_be_absolute(tmp_path, absolute, monkeypatch):
         rows().to_csv(tmp_path / f"a [1]/day-{session}.csv", index=False)
     pattern = "day-*.csv"
     document = {"id": "own", "data": [{"path": str(tmp_path / "a [1]" / pattern) if absolute else pattern, "session": "{}"}]}
-    source = loading.of_document(document, Path("a [1]"), CLAIMS, metrics.at_all("own.yaml"))
+    source = study_file.of_document(document, Path("a [1]"), CLAIMS, metrics.at_all("own.yaml"))
     assert {row.session for row in source.rows} == {"mon", "tue"}
     (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS}))
     data = Path(f"{tmp_path}/*/*.csv") if absolute else Path("*/*.csv")

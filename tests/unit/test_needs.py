@@ -4,7 +4,7 @@ import math
 
 import pytest
 from plimsoll.analysis import blocks
-from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.features.time_budget import needs
 from plimsoll.features.time_budget.needs import Elsewhere, Noise, Part
 

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from plimsoll import __main__ as stages
 from plimsoll import designs, runtimes
 from plimsoll.analysis import cell_paths, collect, levels
-from plimsoll.claims import answer, book, deciding, findings, sessions
+from plimsoll.claims import answer, book, decision_cost, findings, sessions
 from plimsoll.claims.study_observations import Measured
 from plimsoll.config import answers, studies
 from plimsoll.host import inventory
@@ -203,7 +203,7 @@ def test_a_report_says_what_was_planned_and_every_sentence_once(made, small_host
     judged = json.loads(sources.verdicts.read_text())
     for result in judged:
         if result["decide"]:
-            result["decide"] = {"undecidable": deciding.TOO_FEW}
+            result["decide"] = {"undecidable": decision_cost.TOO_FEW}
     sources.verdicts.write_text(json.dumps(judged))
     text = report.render(study, sources)
     left = len(measurable) - 3

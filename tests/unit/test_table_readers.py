@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from plimsoll.designs.table import judged_study, loading, readers, row_observations
+from plimsoll.designs.table import judged_study, readers, row_observations, study_file
 from plimsoll.designs.table.rows import Columns
 from plimsoll.errors import PlimsollError
 
@@ -86,7 +86,7 @@ def test_pytest_benchmark_without_its_data_has_means():
 
 
 def test_factors_with_one_level_are_left_out_of_what_tools_write():
-    source = loading.of_files([READERS / "reframe-report.json"], [], "own")
+    source = study_file.of_files([READERS / "reframe-report.json"], [], "own")
     assert source.study["factors"] == ["tool"] and source.study["levels"]["tool"] == ["gzip", "zstd"]
     assert {cell["repetitions"] for cell in row_observations.of(source).plan["cells"].values()} == {4}
 

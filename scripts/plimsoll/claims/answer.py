@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.analysis import paper_tests
-from plimsoll.claims import compare, deciding, evaluate, quantities, verdicts
+from plimsoll.claims import compare, decision_cost, evaluate, quantities, verdicts
 from plimsoll.claims.evaluate import Asked
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.claims.study_observations import Measured
@@ -187,7 +187,7 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
     if len(rows) == 1:
         begun |= {"cell_a": rows[0]["cell_a"], "cell_b": rows[0]["cell_b"]}
     if whole is None or not math.isfinite(whole.get("low", math.nan)):
-        if measured.short_of_time(deciding.cells_of_rows(rows)):
+        if measured.short_of_time(decision_cost.cells_of_rows(rows)):
             return {**begun, "reason": TOO_SHORT}
         return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
     beyond, no_loss = shown(whole)

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll.analysis import blocks, summaries
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import findings
-from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, TOO_FEW, WITHIN_BLOCKS
 from plimsoll.claims.sides import Contrast, Printed, Side

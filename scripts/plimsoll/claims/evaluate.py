@@ -6,7 +6,7 @@ from itertools import pairwise
 import pandas as pd
 from scipy import stats
 
-from plimsoll.claims import book, compare, deciding, findings, judging, quantities, verdicts
+from plimsoll.claims import book, compare, decision_cost, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.claims.study_observations import Measured
@@ -33,7 +33,7 @@ def evaluate(
     results, rows = [], []
     for claim in claims:
         result, compared = one(claim, measured, asked, level or alpha)
-        result["decide"] = deciding.of(result, compared, measured)
+        result["decide"] = decision_cost.of(result, compared, measured)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)

@@ -17,7 +17,7 @@ from scipy import optimize, special, stats
 
 from plimsoll.analysis import blocks
 from plimsoll.claims import findings, verdicts
-from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study

@@ -9,7 +9,7 @@ import pandas as pd
 
 from plimsoll import spelling
 from plimsoll.analysis import blocks
-from plimsoll.claims import deciding, quantities, verdicts
+from plimsoll.claims import decision_cost, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.answer_words import not_in
 from plimsoll.pages.formats import (
@@ -295,7 +295,7 @@ def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list
     """
     if claim["verdict"] != verdicts.INCONCLUSIVE or not claim["decide"]:
         return []
-    still_open = deciding.still_open(claim, rows)
+    still_open = decision_cost.still_open(claim, rows)
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
         # The average is open, whatever the verdicts on its comparisons are.
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
@@ -335,7 +335,7 @@ def _between(claim: dict, sizes: list[float]) -> str:
 
 
 def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
-    """Return whether more repetitions would decide a claim, and what they would take (plimsoll.claims.deciding)."""
+    """Return whether more repetitions would decide a claim, and what they would take (plimsoll.claims.decision_cost)."""
     decide = claim["decide"]
     if decide["undecidable"] == TOO_SHORT:
         return f"{capital(not_in(given))}: {given.command} measures more." if given else f"{capital(TOO_SHORT)}."

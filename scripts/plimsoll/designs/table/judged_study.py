@@ -8,9 +8,9 @@ import pandas as pd
 from plimsoll.claims import answer, evaluate, verdicts
 from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
-from plimsoll.designs.table import claim_file, independence, loading, paper_consistency, row_observations
+from plimsoll.designs.table import claim_file, independence, paper_consistency, row_observations, study_file
 from plimsoll.designs.table.claim_file import Claimed
-from plimsoll.designs.table.loading import Source
+from plimsoll.designs.table.study_file import Source
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ def of_file(path: Path, name: str | None = None) -> Judged:
     `name` is that of a study whose file does not say it.
     """
     claims = claim_file.read(path)
-    return judged(loading.read(path, claims.written, name), claims)
+    return judged(study_file.read(path, claims.written, name), claims)
 
 
 def of_files(data: list[Path], claims: Path, name: str | None = None, printed: list[Path] | None = None) -> Judged:
     """Return data judged by a file of claims. The columns of the data say the rest. `printed` is the paper's own table."""
     found = claim_file.read(claims)
-    return judged(loading.of_files(data, found.written, name or claims.stem, printed or []), found)
+    return judged(study_file.of_files(data, found.written, name or claims.stem, printed or []), found)
 
 
 def judged(source: Source, claims: Claimed) -> Judged:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from plimsoll.claims import evaluate, verdicts
 from plimsoll.designs.table import row_observations
-from plimsoll.designs.table.loading import Source
+from plimsoll.designs.table.study_file import Source
 
 YES, NO, PARTLY, OPEN = "yes", "no", "partly", "not decided by its numbers"
 # What is added where the table has means without spreads.

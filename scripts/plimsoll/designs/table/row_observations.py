@@ -13,8 +13,8 @@ from plimsoll.analysis.summaries import OfValues, Summary
 from plimsoll.claims.sides import Side
 from plimsoll.claims.study_observations import Measured
 from plimsoll.config.studies import Study
-from plimsoll.designs.table.loading import Source, cell_in_words, cell_levels
 from plimsoll.designs.table.rows import Row
+from plimsoll.designs.table.study_file import Source, cell_in_words, cell_levels
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
 from plimsoll.planning.availability import SMALLEST

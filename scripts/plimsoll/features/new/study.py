@@ -5,9 +5,9 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.designs.table import loading, metrics
+from plimsoll.designs.table import metrics, study_file
 from plimsoll.designs.table.contrasts import ordered
-from plimsoll.designs.table.loading import Source
+from plimsoll.designs.table.study_file import Source
 from plimsoll.errors import PlimsollError, shown
 from plimsoll.features.new.files import checked, identifier, write
 from plimsoll.spelling import hint
@@ -59,7 +59,7 @@ def _test(name: str) -> str:
 
 def _source(data: Path, metric: str) -> Source:
     document = {"id": "own", "data": [{"path": str(data)}]}
-    return loading.of_document(document, Path(), [{"metrics": [metric]}], metrics.at_all(str(data)))
+    return study_file.of_document(document, Path(), [{"metrics": [metric]}], metrics.at_all(str(data)))
 
 
 def _frequent(source: Source, factor: str) -> list[str]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from plimsoll.claims import answer, compare, deciding, verdicts
+from plimsoll.claims import answer, compare, decision_cost, verdicts
 from plimsoll.claims.study_observations import Measured
 from plimsoll.features.time_budget import needs
 from plimsoll.features.time_budget.allocation import Need
@@ -47,4 +47,4 @@ def wanted(
 
 def first(ratios: Iterable[Part], least: int) -> list[Need]:
     """Return what ratios need for a first answer: `least` blocks of each of their cells."""
-    return [Need(part.name[0], dict.fromkeys(deciding.cells_of_rows(part.rows), least)) for part in ratios]
+    return [Need(part.name[0], dict.fromkeys(decision_cost.cells_of_rows(part.rows), least)) for part in ratios]

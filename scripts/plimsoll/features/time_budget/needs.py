@@ -18,8 +18,8 @@ import pandas as pd
 from scipy import special
 
 from plimsoll.analysis import blocks
-from plimsoll.claims import deciding, findings, quantities, verdicts
-from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims import decision_cost, findings, quantities, verdicts
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.features.time_budget.allocation import Need
 from plimsoll.interchange import Plan
@@ -335,11 +335,11 @@ def _judged(
     """
     tested = [row for row in part.rows if _has_differences(part, row)]
     if not part.averaged:
-        found = [(row, deciding.cells_of_row(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
+        found = [(row, decision_cost.cells_of_row(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
     elif len(tested) == len(part.rows):
         row = {**part.rows[0], "n": min(row["n"] for row in part.rows)}
         found = [
-            (row, set().union(*map(deciding.cells_of_row, part.rows)), noise.of_average(part), known.of(part, None, among))
+            (row, set().union(*map(decision_cost.cells_of_row, part.rows)), noise.of_average(part), known.of(part, None, among))
         ]
     else:
         found = []

@@ -18,7 +18,7 @@ import pandas as pd
 from plimsoll import paths, rounds
 from plimsoll.analysis import collect
 from plimsoll.analysis.blocks import POWER, SMALLEST
-from plimsoll.claims import book, deciding, evaluate, findings, verdicts
+from plimsoll.claims import book, decision_cost, evaluate, findings, verdicts
 from plimsoll.claims.study_observations import Measured
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
@@ -248,7 +248,7 @@ def first_stage(
     too short for that.
     """
     usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
-    asked, ratios = set(deciding.cells_of(nothing.rows)), nothing.of_answer(None)
+    asked, ratios = set(decision_cost.cells_of(nothing.rows)), nothing.of_answer(None)
     of_answer = {cell: LEAST for need in ratios for cell in need.blocks}
     for blocks, share in FIRST_BLOCKS.items():
         everything = more_of(_everything(usual, asked, blocks), of_answer)
@@ -429,7 +429,7 @@ def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[
     for result in findings.counted(judged.results):
         if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
             continue
-        cells = deciding.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
+        cells = decision_cost.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
         least, most = (min((of.get(cell, 0) for cell in cells), default=0) for of in (now, blocks))
         if least < result["needed"] <= most:
             reached.add(result["id"])

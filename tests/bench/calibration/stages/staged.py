@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims import compare, deciding, verdicts
+from plimsoll.claims import compare, decision_cost, verdicts
 from plimsoll.features.time_budget import needs
 
 from tests.bench.calibration import study
@@ -97,4 +97,4 @@ def _table(found: list[tuple[dict, list[dict]]]) -> pd.DataFrame:
 
 def _peeked(found: list[tuple[dict, list[dict]]], most: int) -> list[dict[str, int]]:
     still_open = [(result, rows) for result, rows in found if result["verdict"] == verdicts.INCONCLUSIVE]
-    return [dict.fromkeys(deciding.cells_of(_table([one])), most) for one in still_open]
+    return [dict.fromkeys(decision_cost.cells_of(_table([one])), most) for one in still_open]
