@@ -56,7 +56,7 @@ def _metric(name: str, about: Mapping, rows: Sequence[Row], printed: Sequence[Ro
         )
     unit = unit or about.get("unit", "")
     better = _better(name, about, [*rows, *of_paper], at) or better_by(unit)
-    # Claims that say better or worse are refused without it (claimed.py).
+    # Claims that say better or worse are refused without it (claim_file.py).
     return {
         **{"label": about.get("label", name.replace("_", " ")), "unit": unit},
         **{"better": better or "higher", "known": bool(better)},
