@@ -223,7 +223,7 @@ def _claims(options: argparse.Namespace) -> None:
 
     from plimsoll.analysis import collect
     from plimsoll.claims import answer, book, encodings, evaluate
-    from plimsoll.claims.study_observations import Measured
+    from plimsoll.claims.study_observations import StudyObservations
     from plimsoll.measuring import plan_file
     from plimsoll.planning import sessions
 
@@ -232,7 +232,7 @@ def _claims(options: argparse.Namespace) -> None:
     book.check_against(loaded, claims)
     plan = plan_file.read(options.plan, loaded.design.factors)
     observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
-    measured = Measured(loaded, plan, observations, runs)
+    measured = StudyObservations(loaded, plan, observations, runs)
     results, comparisons = evaluate.evaluate(claims, measured, loaded["alpha"])
     results = encodings.noted(results, claims, sessions.read(options.verdicts.parent))
     options.verdicts.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")

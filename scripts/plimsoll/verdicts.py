@@ -123,8 +123,8 @@ def judge_study(
     Raise PlimsollError if one of them names what the study does not know.
     """
     from plimsoll.claims import book, evaluate
-    from plimsoll.claims.study_observations import Measured
+    from plimsoll.claims.study_observations import StudyObservations
 
     book.check_against(study, [dict(claim) for claim in claims])
-    measured = Measured(study, plan, observations, runs)
+    measured = StudyObservations(study, plan, observations, runs)
     return Verdicts(*evaluate.evaluate([dict(claim) for claim in claims], measured, study["alpha"]))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 from plimsoll import designs
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.features.hosts import named_hosts
@@ -87,7 +87,7 @@ def _claims(name: str) -> Reader:
                 book.check_against(study(name), claims)
                 plan = _plan(name)
                 nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
-                return evaluate.evaluate(claims, Measured(study(name), plan, nothing, pd.DataFrame()), 0.05)
+                return evaluate.evaluate(claims, StudyObservations(study(name), plan, nothing, pd.DataFrame()), 0.05)
         finally:
             book._read.cache_clear()
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.claims import answer
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.pages import answer as answer_page
 from plimsoll.pages import answer_words
@@ -24,7 +24,7 @@ def answered(liu2020, config, small_host):
 
     def answered(effects, spread=0.005, repetitions=10):
         plan = {**planner.make(liu2020, studies.profile("quick"), small_host, config, {}), "repetitions": repetitions}
-        return answer.table(Measured(liu2020, plan, *observed(plan, liu2020, effects, spread)), 0.05)
+        return answer.table(StudyObservations(liu2020, plan, *observed(plan, liu2020, effects, spread)), 0.05)
 
     return answered
 
@@ -126,7 +126,7 @@ def test_the_table_survives_its_file(tmp_path, name, config, small_host):
     study = studies.load(name, designs.known())
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
     empty = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
-    table = answer.table(Measured(study, plan, empty, pd.DataFrame(columns=[*plan["factors"], "status"])), 0.05)
+    table = answer.table(StudyObservations(study, plan, empty, pd.DataFrame(columns=[*plan["factors"], "status"])), 0.05)
     table.to_csv(tmp_path / "answer.csv", index=False)
     read = answer.read(tmp_path / "answer.csv")
     named = [answer.NAME, *answer.factors(study)]

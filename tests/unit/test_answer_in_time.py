@@ -4,7 +4,7 @@ import html
 
 import pytest
 from plimsoll.claims import answer
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.features.time_budget import answer_needs, costs, needs, two_stages
 from plimsoll.features.time_budget.allocation import Need
@@ -137,7 +137,9 @@ def too_short(liu2020, config, small_host):
     def table(left_out):
         cells = {path: {**cell, "repetitions": 0} if left_out(cell) else cell for path, cell in made["cells"].items()}
         seen = {**made, "cells": {path: cell for path, cell in cells.items() if not left_out(cell)}}
-        return answer.table(Measured(liu2020, {**made, "cells": cells}, *observed(seen, liu2020, [(several, 0.5)])), 0.05)
+        return answer.table(
+            StudyObservations(liu2020, {**made, "cells": cells}, *observed(seen, liu2020, [(several, 0.5)])), 0.05
+        )
 
     return table
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from plimsoll.claims import decision_cost
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.pages import wording
 from plimsoll.planning import forecasts
 
@@ -18,7 +18,7 @@ PLAN = {
 STUDY = {"metrics": {}}
 
 
-class Plain(Measured):
+class Plain(StudyObservations):
     """Measured data that have only the durations of runs."""
 
     def __init__(self, runs: list[dict]):

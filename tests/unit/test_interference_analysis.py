@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs, paths
 from plimsoll.claims import book, evaluate, verdicts
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.interference import papers, recommend, run_tables
 from plimsoll.designs.interference import tests as statistics_table
@@ -133,12 +133,12 @@ def evaluated(planned, loaded, observations):
     claims = book.load(loaded["id"])
     book.check_against(loaded, claims)
     runs = pd.DataFrame(columns=["status"])
-    results, rows = evaluate.evaluate(claims, Measured(loaded, planned, observations, runs), loaded["alpha"])
+    results, rows = evaluate.evaluate(claims, StudyObservations(loaded, planned, observations, runs), loaded["alpha"])
     return {result["id"]: result for result in results}, rows
 
 
 def test_how_iterations_vary_is_not_asked_of_windows_of_seconds(planned, jha2021):
-    measured = Measured(jha2021, planned, observed(planned, jha2021), pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observed(planned, jha2021), pd.DataFrame(columns=["status"]))
     claims, asked = {claim["id"]: claim for claim in book.load("jha2021")}, evaluate.asking(planned, jha2021)
     for name in ("c12", "c13", "c36", "c63", "c78", "c89"):
         result, _ = evaluate.one(claims[f"jha2021-{name}"], measured, asked, jha2021["alpha"])
@@ -181,7 +181,7 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
     observations.loc[of_rr & (observations["placement"] == SAME_CORE), "value"] *= 0.5
     elsewhere = of_rr & (observations["placement"] != SAME_CORE)
     observations.loc[elsewhere, "value"] *= 1 + 0.5 * (observations.loc[elsewhere, "repetition"] % 2)
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     result, _ = evaluate.one(against_two_containers(), measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
     assert (result["verdict"], result["in_part"]) == (verdicts.REPRODUCED, True) and 0 < result["p"] < 0.05
     assert {words: one["verdict"] for words, one in result["arrangements"].items()} == {
@@ -200,7 +200,7 @@ def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(plan
     observations.loc[of_rr, "value"] *= 0.5
     observations.loc[of_rr & (observations["placement"] == OTHER_CORE), "value"] *= 4
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     result, rows = evaluate.one(claims["jha2021-c91"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
     (loss,) = [part for part in result["parts"] if part["says"] == "a loss"]
     assert loss["verdict"] == verdicts.REPRODUCED
@@ -212,7 +212,9 @@ def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(plan
 
 def test_netperf_alone_is_a_baseline_on_one_core_only(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    measured = Measured(jha2021, planned, observed(planned, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(
+        jha2021, planned, observed(planned, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"])
+    )
     result, rows = evaluate.one(claims["jha2021-c88"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[SAME_CORE]}
     said = wording.arranged(result)
@@ -228,7 +230,7 @@ def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha
     kernels = ["copy", "scale", "add", "triad"]
     claim = {"id": "jha2021-c00", "metrics": ["floating_point_rate", *kernels], "holds": "average", "expected": "worse"}
     claim |= {"a": {"case": ["2"], "co_runner": ["same resource"]}, "b": {"case": ["1"]}, "needs": []}
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     result, rows = evaluate.one(claim, measured, evaluate.asking(planned, jha2021), 0.05)
     means = pd.DataFrame(rows).assign(log=lambda table: np.log1p(table["effect"])).groupby("metric")["log"].mean()
     whole = result["whole"]
@@ -267,7 +269,7 @@ def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha
     for placement, factor in ((FREE, 2.0), (SAME_CORE, 0.5), (OTHER_CORE, 2.0)):
         observations.loc[of_rr & (observations["placement"] == placement), "value"] *= factor
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     asking = evaluate.asking(planned, jha2021)
     result, rows = evaluate.one(against_two_containers(), measured, asking, jha2021["alpha"])
     assert result["verdict"] == verdicts.CONDITIONAL

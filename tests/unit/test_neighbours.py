@@ -6,7 +6,7 @@ from plimsoll import __main__ as stages
 from plimsoll import runtimes
 from plimsoll.analysis import collect, neighbours
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.measuring import record
 from plimsoll.pages import wording
@@ -51,7 +51,7 @@ def test_tests_say_of_which_runtimes_neighbours_were_not_seen(folder):
 def test_a_verdict_says_in_how_many_cells_neighbours_were_not_seen(folder, liu2020, config, small_host):
     plan = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
     observations, runs = (collect.table(folder / f"{name}.csv", plan["factors"]) for name in ("observations", "runs"))
-    measured = Measured(liu2020, plan, observations, runs)
+    measured = StudyObservations(liu2020, plan, observations, runs)
     assert measured.unwatched == {CELLS[1]}
     results, _ = evaluate.evaluate(book.load("liu2020"), measured, liu2020["alpha"])
     about = [result for result in results if result["unwatched"]]

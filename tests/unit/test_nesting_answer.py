@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.claims import answer, evaluate
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.nesting.factors import PLACEMENTS
 from plimsoll.errors import PlimsollError
@@ -40,7 +40,7 @@ def answered(amaral2015, config, small_host):
     def answered(effects=(), **host):
         plan = planner.make(amaral2015, studies.profile("quick"), {**small_host, **host}, config, {})
         runs = pd.DataFrame(columns=[*plan["factors"], "status"])
-        return answer.table(Measured(amaral2015, plan, observed(plan, amaral2015, effects), runs), 0.05)
+        return answer.table(StudyObservations(amaral2015, plan, observed(plan, amaral2015, effects), runs), 0.05)
 
     return answered
 

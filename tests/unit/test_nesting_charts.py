@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll.analysis.tables import Asked
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.nesting import run_tables, statistics, words
 from plimsoll.figures import render
@@ -49,7 +49,7 @@ def observed(plan: dict, study: dict) -> pd.DataFrame:
 
 
 def test_what_was_observed_of_a_cell_is_found_by_its_path(plan, amaral2015):
-    measured = Measured(amaral2015, plan, observed(plan, amaral2015), pd.DataFrame())
+    measured = StudyObservations(amaral2015, plan, observed(plan, amaral2015), pd.DataFrame())
     for path, cell in plan["cells"].items():
         there = {name for name in amaral2015["metrics"] if len(measured.single(name, path).values) == BLOCKS}
         wanted = {name for name, metric in amaral2015["metrics"].items() if cell["task"] in metric["task"]}

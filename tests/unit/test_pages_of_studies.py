@@ -13,7 +13,7 @@ from plimsoll import __main__ as stages
 from plimsoll import designs, runtimes
 from plimsoll.analysis import cell_paths, collect, levels
 from plimsoll.claims import answer, book, decision_cost, findings, sessions
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import answers, studies
 from plimsoll.host import inventory
 from plimsoll.measuring import plan_file, record
@@ -152,7 +152,7 @@ def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tm
     plan = plan_file.read(sources.plan)
     observations, runs = (collect.table(path, plan["factors"]) for path in (sources.observations, sources.runs))
     of_now = tmp_path / "answer.csv"
-    answer.table(Measured(study, plan, observations, runs), study["alpha"]).to_csv(of_now, index=False)
+    answer.table(StudyObservations(study, plan, observations, runs), study["alpha"]).to_csv(of_now, index=False)
     page = pages.check(report.render(study, replace(sources, answer=of_now)), sources.plan.parent, NOT_KEPT)
     inside = list(page.find(id="answer").find_all_next(["h2", "h3", "table"]))
     upto = inside[: next(place for place, tag in enumerate(inside) if tag.name == "h2")]

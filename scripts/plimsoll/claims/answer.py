@@ -16,7 +16,7 @@ from plimsoll.analysis import paper_tests
 from plimsoll.claims import compare, decision_cost, evaluate, quantities, verdicts
 from plimsoll.claims.evaluate import Asked
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import answers
 from plimsoll.planning import availability
 from plimsoll.planning.availability import TOO_SHORT
@@ -33,7 +33,7 @@ COLUMNS = (
 )
 
 
-def table(measured: Measured, alpha: float) -> pd.DataFrame:
+def table(measured: StudyObservations, alpha: float) -> pd.DataFrame:
     """Return one row per answer, deployment and metric, with the columns NAME, one for each of the factors, and COLUMNS.
 
     `ratio` is the geometric mean of the ratios of side a to side b within blocks, with its 95 % interval (`low`,
@@ -53,7 +53,7 @@ def table(measured: Measured, alpha: float) -> pd.DataFrame:
     return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
 
 
-def compared(measured: Measured, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
+def compared(measured: StudyObservations, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
     """Return the ratios that can be measured here, by name: (comparisons, all of them together as a row or None).
 
     They are in the order in which they are wanted: answer by answer, and within each metric by metric, as the study's
@@ -104,7 +104,7 @@ def factors(study: dict) -> list[str]:
     return list(dict.fromkeys(factor for level in levels for factor in level))
 
 
-def _of_answer(answer: dict, measured: Measured, arranged: Asked, alpha: float) -> Iterator[dict]:
+def _of_answer(answer: dict, measured: StudyObservations, arranged: Asked, alpha: float) -> Iterator[dict]:
     """Yield the rows of one answer, with p-values adjusted by Holm's method."""
     for each in _levels(answer.get("each", {})):
         for against, sides in _sides(answer):
@@ -156,13 +156,13 @@ def _claim(answer: dict, metric: str, each: dict, a: dict, b: dict) -> dict:
     return {"id": "answer", "metrics": [metric], "a": a, "b": b, "scope": scope, "expected": "not_worse", "margin": MARGIN}
 
 
-def _lacks(answer: dict, levels: dict[str, str], measured: Measured) -> str:
+def _lacks(answer: dict, levels: dict[str, str], measured: StudyObservations) -> str:
     """Return in words what claims about a row with these levels need and this host does not have."""
     needed = [need for factor, by_level in answer.get("needs", {}).items() for need in by_level.get(levels.get(factor), ())]
     return "; ".join(dict.fromkeys(measured.unmet_needs[need] for need in needed if need in measured.unmet_needs))
 
 
-def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]:
+def _asked(claim: dict, measured: StudyObservations, arranged: Asked) -> tuple[str, list]:
     """Return (arrangement in words, comparisons) for the first arrangement of what the paper leaves open that fits all cells.
 
     If none fits, the first arrangement is used. The words are empty if every arrangement gives the same comparisons.
@@ -174,7 +174,7 @@ def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]
     return words if any(other != contrasts for _, other in others) else "", contrasts
 
 
-def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> dict:
+def _ratio(claim: dict, measured: StudyObservations, arranged: Asked, alpha: float) -> dict:
     """Return the columns of a row from `metric` on. There is no ratio if nothing or too little was measured."""
     metric = measured.metrics[claim["metrics"][0]]
     words, contrasts = _asked(claim, measured, arranged)
@@ -199,7 +199,7 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
     }
 
 
-def _compared(claim: dict, measured: Measured, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
+def _compared(claim: dict, measured: StudyObservations, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
     """Return (comparisons, what they show together), with None for the second if several comparisons share too few blocks."""
     quantity = quantities.find(None)
     rows = [

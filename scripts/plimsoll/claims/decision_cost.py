@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll import spelling
 from plimsoll.analysis import blocks
 from plimsoll.claims import verdicts
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
 
@@ -25,7 +25,7 @@ CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
 PAPER = "the paper"
 
 
-def of(result: dict, rows: list[dict], measured: Measured) -> dict | None:
+def of(result: dict, rows: list[dict], measured: StudyObservations) -> dict | None:
     """Return what would decide a claim; None if it is decided, or if nothing was compared. `rows` are its comparisons.
 
     `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. Whether or
@@ -66,7 +66,7 @@ def still_open(result: dict, rows: list[dict]) -> list[dict]:
     ]
 
 
-def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: Measured) -> dict:
+def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: StudyObservations) -> dict:
     """Return what would decide a claim that `plimsoll precise` cannot decide; empty if that cannot be estimated.
 
     An estimate that was reached already was too low, so twice as many repetitions are counted.
@@ -79,7 +79,7 @@ def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: Measu
     return {"repetitions": wanted, "cells": len(paths), "runs": runs, "seconds": seconds}
 
 
-def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
+def _undecidable(result: dict, rows: list[dict], measured: StudyObservations) -> str:
     needed = result.get("needed")
     if few := [row for row in rows if row["n"] < blocks.SMALLEST]:
         cells = {row.get(column) for row in few for column in CELL_COLUMNS}
@@ -97,7 +97,7 @@ def _undecidable(result: dict, rows: list[dict], measured: Measured) -> str:
     return ""
 
 
-def _cost(paths, wanted: int, measured: Measured) -> tuple[int, float]:
+def _cost(paths, wanted: int, measured: StudyObservations) -> tuple[int, float]:
     """Return (runs, seconds) that are needed to have `wanted` repetitions of each of these cells."""
     more = {path: max(0, wanted - measured.plan["cells"][path]["repetitions"]) for path in paths}
     # Paths come as a set. The last digit of a plain sum would depend on their order.

@@ -9,7 +9,7 @@ from scipy import stats
 from plimsoll.claims import book, compare, decision_cost, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.sides import Contrast, Side
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
@@ -22,7 +22,7 @@ Asked = Mapping[str, Callable[[dict], list]]
 
 
 def evaluate(
-    claims: list[dict], measured: Measured, alpha: float, level: float | None = None
+    claims: list[dict], measured: StudyObservations, alpha: float, level: float | None = None
 ) -> tuple[list[dict], pd.DataFrame]:
     """Return (verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made.
 
@@ -91,7 +91,7 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
         result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None
 
 
-def one(claim: dict, measured: Measured, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
+def one(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
     """Return the result of a claim, part by part if it has parts, and its comparisons.
 
     `asked` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
@@ -117,7 +117,7 @@ def _levels(parts: list[dict], alpha: float) -> list[Levels]:
     return [Levels(alpha, alpha if part.get("aside") else shared) for part in parts]
 
 
-def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
+def _part(claim: dict, measured: StudyObservations, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
     if unavailable := _unavailable(claim, measured):
         return findings.of(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
     compared = {words: _asked(claim, ask) for words, ask in asked.items()}
@@ -142,7 +142,7 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
     return {**result, "evidence": {"": result.get("evidence")}}, rows
 
 
-def unfit(contrasts: Iterable[Contrast | list[Side]], measured: Measured) -> str:
+def unfit(contrasts: Iterable[Contrast | list[Side]], measured: StudyObservations) -> str:
     """Return in words why an arrangement does not fit some contrasts: it changes what one of their cells is. Empty if
     it fits."""
     cells = {path for one in contrasts for side in (one if isinstance(one, list) else [one]) for path in side.cells}
@@ -157,7 +157,7 @@ def _key(asked: Contrast | list[Side]) -> tuple:
 
 
 def _arranged(
-    claim: dict, measured: Measured, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
+    claim: dict, measured: StudyObservations, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
 ) -> tuple[dict, list[dict]]:
     result, rows = _tested(claim, measured, *compared, levels)
     if not rows and (moved := measured.study.design.contrasts.transferred_claim(claim)):
@@ -178,7 +178,7 @@ def _asked(claim: dict, asked: Callable[[dict], list]) -> tuple[list, dict]:
     return list(part_of), part_of
 
 
-def _unavailable(claim: dict, measured: Measured) -> Unavailable | None:
+def _unavailable(claim: dict, measured: StudyObservations) -> Unavailable | None:
     """Return why a claim cannot be tested, whatever is measured of it; None if it can."""
     if "untestable" in claim:
         return Unavailable(claim["untestable"])
@@ -192,7 +192,7 @@ def _unavailable(claim: dict, measured: Measured) -> Unavailable | None:
     return Unavailable("Plimsoll has no test for a trend that is periodic") if periodic else None
 
 
-def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
+def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
     """Return the result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
     unavailable = [measured.unavailable(one) for one in asked]

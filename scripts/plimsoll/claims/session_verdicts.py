@@ -19,7 +19,7 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import findings, verdicts
 from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 
@@ -31,7 +31,7 @@ COLUMNS = (
 )
 
 
-def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> Measured:
+def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> StudyObservations:
     """Return what was observed in several sessions, from the tables of observations and runs of each session.
 
     If sessions are the unit, blocks are numbered by session (blocks.SESSION). Otherwise the blocks of one session
@@ -41,7 +41,9 @@ def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], run
     stride = blocks.SESSION if len(observations) >= blocks.SMALLEST else last
     numbered = [table.assign(block=blocks.numbers(table) + number * stride) for number, table in enumerate(observations, 1)]
     # Only verdicts are reported, without what else is computed for a comparison of single blocks.
-    return Measured(study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True), brief=True)
+    return StudyObservations(
+        study, plan, pd.concat(numbered, ignore_index=True), pd.concat(list(runs), ignore_index=True), brief=True
+    )
 
 
 @functools.cache

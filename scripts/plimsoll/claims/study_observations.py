@@ -23,7 +23,7 @@ OWN = "run_seconds"
 EMPTY = Sample(np.empty(0), np.empty(0), np.empty(0, bool))
 
 
-class Measured:
+class StudyObservations:
     """What was observed of a study: samples by side, and what carried the messages by cell.
 
     `unwatched` are the cells with a run whose neighbours could not be distinguished from the run itself. `brief` leaves

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.claims import answer, evaluate, verdicts
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
 from plimsoll.designs.table import claim_file, independence, paper_consistency, row_observations, study_file
 from plimsoll.designs.table.claim_file import Claimed
@@ -20,7 +20,7 @@ class Judged:
     source: Source
     claims: list[dict]
     questions: dict[str, str]
-    measured: Measured
+    measured: StudyObservations
     results: list[dict]
     comparisons: pd.DataFrame
     answer: pd.DataFrame | None

@@ -11,7 +11,7 @@ from plimsoll.analysis import blocks, cell_paths
 from plimsoll.analysis.blocks import SESSION
 from plimsoll.analysis.summaries import OfValues, Summary
 from plimsoll.claims.sides import Side
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
 from plimsoll.designs.table.rows import Row
 from plimsoll.designs.table.study_file import Source, cell_in_words, cell_levels
@@ -23,7 +23,7 @@ from plimsoll.planning.availability import SMALLEST
 WITH_ZERO = ("count", "share")
 
 
-def of(source: Source) -> Measured:
+def of(source: Source) -> StudyObservations:
     """Return what the rows of a study say, as claims use it.
 
     PlimsollError if a value cannot be compared as a ratio, or if no cell has enough runs.
@@ -38,7 +38,7 @@ def of(source: Source) -> Measured:
     return of_summaries(source.study, summarised) if summarised else _of_values(source.study, values)
 
 
-def of_summaries(study: Study, rows: Sequence[Row]) -> Measured:
+def of_summaries(study: Study, rows: Sequence[Row]) -> StudyObservations:
     """Return what rows of means, standard deviations and numbers say."""
     for row in rows:
         _refuse_summary(row)
@@ -58,7 +58,7 @@ def _refuse_summary(row: Row) -> None:
         raise PlimsollError(f"{row.where}: {row.metric} has n = {row.n:g}, and a number of runs is whole and at least 1.")
 
 
-class Summaries(Measured):
+class Summaries(StudyObservations):
     """What was observed of a study whose rows are means."""
 
     def __init__(self, study: Study, rows: Sequence[Row]):
@@ -79,7 +79,7 @@ class Summaries(Measured):
         return self._summaries.get((metric, cell))
 
 
-class Unpaired(Measured):
+class Unpaired(StudyObservations):
     """What was observed of a study whose rows name no block: nothing says which runs of two cells belong together."""
 
     def summary(self, metric: str, cell: str) -> Summary | None:
@@ -88,12 +88,12 @@ class Unpaired(Measured):
         return OfValues.of(values) if len(values) else None
 
 
-def _of_values(study: Study, rows: Sequence[Row]) -> Measured:
+def _of_values(study: Study, rows: Sequence[Row]) -> StudyObservations:
     for row in rows:
         _refuse(row, row.value, study)
     table = observations(study, rows)
     _refuse_single(rows, study)
-    kind = Measured if paired(rows) else Unpaired
+    kind = StudyObservations if paired(rows) else Unpaired
     return kind(study, plan(study, rows), table, runs(table, study))
 
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterable, Mapping
 
 from plimsoll.claims import answer, compare, decision_cost, verdicts
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.features.time_budget import needs
 from plimsoll.features.time_budget.allocation import Need
 from plimsoll.features.time_budget.needs import Part
 
 
-def parts(measured: Measured, alpha: float) -> dict[str, Part]:
+def parts(measured: StudyObservations, alpha: float) -> dict[str, Part]:
     """Return the ratios that can be measured here, by name, each as the only part of a claim that there is no loss.
 
     They are in the order in which they are wanted. `p` of a part's result is the smaller of two p-values: for a

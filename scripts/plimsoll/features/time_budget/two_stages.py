@@ -19,7 +19,7 @@ from plimsoll import paths, rounds
 from plimsoll.analysis import collect
 from plimsoll.analysis.blocks import POWER, SMALLEST
 from plimsoll.claims import book, decision_cost, evaluate, findings, verdicts
-from plimsoll.claims.study_observations import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
@@ -200,7 +200,7 @@ def of_nothing(study: Study, plan: Plan) -> Judged:
 
 def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> Judged:
     """Judge a study by its tables of observations and of runs."""
-    measured, claims = Measured(study, plan, observations, runs, brief=True), book.load(study["id"])
+    measured, claims = StudyObservations(study, plan, observations, runs, brief=True), book.load(study["id"])
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
     parts = needs.parts_of(results, rows)
