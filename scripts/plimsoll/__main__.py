@@ -286,7 +286,7 @@ def _table(options: argparse.Namespace) -> None:
     from plimsoll.analysis import tables
 
     described = {name: getattr(options, name) for name in ("image", "host", "environments", "runs")}
-    asked = tables.Asked(_study(options.study), options.name, options.results, **described)
+    asked = tables.TableRequest(_study(options.study), options.name, options.results, **described)
     tables.make(asked).to_csv(options.output, index=False)
 
 

@@ -52,8 +52,8 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
             f"plimsoll: {wide} of {len(intervals)} intervals are wider than {target:g}, or may well be: {more} more runs.",
             flush=True,
         )
-        hours = repetitions.asked(folder, plan["profile"]).hours
-        repetitions.ask(folder, plan["profile"], repetitions.Asked(wanted, hours=hours))
+        hours = repetitions.read_request(folder, plan["profile"]).hours
+        repetitions.ask(folder, plan["profile"], repetitions.RequestedRepetitions(wanted, hours=hours))
     reached = intervals.assign(
         reached=precision.cautious(intervals) <= target, target=target, repetitions=intervals["a"].map(now)
     )

@@ -171,7 +171,7 @@ REPETITIONS = {
 
 def _repetitions(data: bytes) -> object:
     put("repetitions.json", data)
-    asked = repetitions.asked(folder(), "quick")
+    asked = repetitions.read_request(folder(), "quick")
     stages = (repetitions.noted(folder(), "quick") or {}).get("hours", {})
     made = {**config(), "profile": "quick"}
     host = host_of(1, 2, memory=24 * 2**30)

@@ -661,7 +661,7 @@ def test_every_study_of_the_reference_can_be_compared_with_itself():
     """The studies cover all designs: with iterations, with watched runs, and with counts that never vary."""
     for name in configured.names(configured.STUDIES):
         (one,) = sets.read(REFERENCE / name).values()
-        found = studies.compare(configured.load(name, designs.known()), one, one, comparison_options.Asked())
+        found = studies.compare(configured.load(name, designs.known()), one, one, comparison_options.ComparisonOptions())
         assert not found.refusal and set(found.left_out.values()) <= {comparable.EMULATED} and len(found.rows) > 10
         assert set(found.rows["answer"]) <= {"alike", "undecided"}
         assert {finding["standing"] for finding in found.findings} <= {findings.ALIKE, findings.OPEN}
@@ -684,7 +684,7 @@ def test_a_cell_as_a_whole_has_a_name(name):
 def test_watched_runs_decide_nothing():
     loaded = built("liu2020")
     (one,) = sets.read(REFERENCE / "liu2020").values()
-    found = studies.compare(loaded, one, one, comparison_options.Asked())
+    found = studies.compare(loaded, one, one, comparison_options.ComparisonOptions())
     watched = found.rows[found.rows["kind"] == studies.WATCHED]
     assert len(watched) > 100 and not watched["cell"].str.contains("/plain/").any()
     assert found.deciding["cell"][found.deciding["kind"] == studies.CELL].str.contains("/plain/").all()

@@ -15,7 +15,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.features.time_budget import costs, needs, two_stages
 from plimsoll.features.time_budget.allocation import IN_PART, Costs, Need
 from plimsoll.planning import amounts, forecasts, planner, repetitions
-from plimsoll.planning.repetitions import Asked
+from plimsoll.planning.repetitions import RequestedRepetitions
 
 from tests.conftest import PROJECT, REFERENCE, built, small
 
@@ -248,7 +248,9 @@ def test_both_stages_fit_in_the_time(study, plan_of, judged):
     only half of them."""
     first = two_stages.first_stage(study, plan_of(study), 2 * 3600)
     undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
-    begun = judged._replace(plan=plan_of(study, Asked(_runs(plan_of(study), first), exact=True)), runs=undisturbed)
+    begun = judged._replace(
+        plan=plan_of(study, RequestedRepetitions(_runs(plan_of(study), first), exact=True)), runs=undisturbed
+    )
     blocks, _, chosen = two_stages.second_stage(begun, None, 2.0, 0.0)
     seconds = costs.of(begun.plan, undisturbed).seconds
     assert seconds(first) < seconds(blocks) <= two_stages.FOR_MEASURING * 2 * 3600
@@ -302,9 +304,9 @@ def test_what_was_kept_of_these_very_runs_is_no_reference_of_theirs(judged, stud
 def test_what_is_asked_exactly_is_all_that_is_planned(liu2020, plan_of, tmp_path):
     path = "uma/exact/E1/bare/any/default/standard/plain/fft"
     noted = {"stage": "first", "given": [1], "before": 0.0}
-    repetitions.ask(tmp_path, "quick", Asked({path: 10}, exact=True, hours=noted))
-    asked = repetitions.asked(tmp_path, "quick")
-    assert asked.hours == noted and repetitions.asked(tmp_path, "paper").hours is None
+    repetitions.ask(tmp_path, "quick", RequestedRepetitions({path: 10}, exact=True, hours=noted))
+    asked = repetitions.read_request(tmp_path, "quick")
+    assert asked.hours == noted and repetitions.read_request(tmp_path, "paper").hours is None
     made = plan_of(liu2020, asked)
     assert {cell for cell, _ in made["order"]} == {path} and len(made["order"]) == 10
     assert made["cells"]["uma/exact/E1/bare/any/default/standard/plain/beff"]["repetitions"] == 0
@@ -314,7 +316,7 @@ def test_rounds_of_precision_remember_the_time_that_was_given(plan_of, tmp_path,
     folder, noted = tmp_path / "results/jha2018", {"stage": "done", "given": [1.0], "before": 0.0}
     shutil.copytree(REFERENCE / "jha2018", folder)
     planner.write(plan_of(built("jha2018")), folder / "plan.json")
-    repetitions.ask(folder, "quick", Asked({}, hours=noted))
+    repetitions.ask(folder, "quick", RequestedRepetitions({}, hours=noted))
     ends = iter((None, KeyboardInterrupt))
 
     def make(targets, settings):
@@ -325,7 +327,7 @@ def test_rounds_of_precision_remember_the_time_that_was_given(plan_of, tmp_path,
     monkeypatch.setattr(rounds, "make", make)
     with pytest.raises(KeyboardInterrupt):
         rounds.reach("jha2018", 0.1, 30, [])
-    asked = repetitions.asked(folder, "quick")
+    asked = repetitions.read_request(folder, "quick")
     assert asked.hours == noted and max(asked.cells.values()) == 10
 
 
@@ -368,7 +370,7 @@ def given(study, plan_of, judged, tmp_path, monkeypatch):
     planned, folder = [], tmp_path / "results" / study["id"]
 
     def prepare(settings):
-        made = plan_of(study, repetitions.asked(folder, "quick"))
+        made = plan_of(study, repetitions.read_request(folder, "quick"))
         return SimpleNamespace(studies={study["id"]: study}, plans={study["id"]: made})
 
     def run(folder, settings):

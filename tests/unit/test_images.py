@@ -173,7 +173,7 @@ def test_another_session_makes_files_again_of_an_image_that_has_some(tmp_path, m
     asked, unpacked = [], []
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path))
     monkeypatch.setattr(refresh.docker, "restart_engine", lambda: None)
-    monkeypatch.setattr(client, "asked", lambda *words, **more: asked.append(words[0]))
+    monkeypatch.setattr(client, "output", lambda *words, **more: asked.append(words[0]))
     monkeypatch.setattr(refresh.store, "keep", lambda image: None)
     monkeypatch.setattr(refresh.store, "load", lambda image: asked.append("load"))
     monkeypatch.setattr(refresh.forms, "unpack", lambda tag, *more: unpacked.append(tag))
@@ -214,7 +214,7 @@ def test_a_base_has_the_security_archive_where_the_machine_has_it(tmp_path, monk
     monkeypatch.setattr(bootstrap, "output", lambda words, seconds: called.append(words))
     monkeypatch.setattr(bootstrap.shutil, "which", lambda name: name)
     monkeypatch.setattr(bootstrap.paths, "image_store", lambda: tmp_path)
-    monkeypatch.setattr(client, "asked", lambda *words, **more: called.append(words))
+    monkeypatch.setattr(client, "output", lambda *words, **more: called.append(words))
     bootstrap.make("bootstrap")
     words, imported = called
     assert words[words.index(bootstrap.SUITE) + 2 :] == sources and imported[-1] == "plimsoll/base:bookworm"

@@ -3,7 +3,7 @@
 import pytest
 from plimsoll.config import studies
 from plimsoll.planning import availability, planner
-from plimsoll.planning.repetitions import Asked
+from plimsoll.planning.repetitions import RequestedRepetitions
 from plimsoll.terminal import listing
 
 STUDY = "liu2020"
@@ -61,7 +61,7 @@ def test_what_the_time_is_too_short_for_is_told_beside_what_was_measured(liu2020
     """A study is not simply measured if some cells have all of their runs and most have none."""
     whole = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
     chosen = [cell for cell, _ in fig09(whole, liu2020)[:1]]
-    asked = Asked(dict.fromkeys(chosen, 4), exact=True)
+    asked = RequestedRepetitions(dict.fromkeys(chosen, 4), exact=True)
     plan = planner.make(liu2020, studies.profile("quick"), small_host, config, {}, asked)
     there = dict.fromkeys(plan["order"], "valid")
     here = sum(cell["reason"] is None for cell in plan["cells"].values())

@@ -124,7 +124,7 @@ def test_both_sides_of_each_cost_are_watched_and_no_other():
 def test_a_watched_run_is_requested_once_and_only_if_there_is_time(monkeypatch, tmp_path, capsys):
     rounds = []
     monkeypatch.setattr(
-        stages.rounds, "make", lambda *_: rounds.append(stages.repetitions.asked(tmp_path, stages.PROFILE).cells)
+        stages.rounds, "make", lambda *_: rounds.append(stages.repetitions.read_request(tmp_path, stages.PROFILE).cells)
     )
     monkeypatch.setattr(stages.configuration, "wish", lambda *_: None)
     monkeypatch.setenv(stages.noise.WAIT_UNTIL, "0")

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.nesting import run_tables, statistics, words
@@ -137,9 +137,9 @@ def test_parts_stand_above_each_other(shown):
 
 
 def test_table_1_has_the_paper_s_rows_with_ours_or_a_reason(plan, amaral2015, tmp_path, monkeypatch):
-    monkeypatch.setattr(Asked, "plan", plan)
-    monkeypatch.setattr(Asked, "observations", lambda asked: observed(plan, amaral2015).query("task == 'creation'"))
-    table = run_tables.creation(Asked(amaral2015, "table01", tmp_path)).set_index(["parents", "children_per_parent"])
+    monkeypatch.setattr(TableRequest, "plan", plan)
+    monkeypatch.setattr(TableRequest, "observations", lambda asked: observed(plan, amaral2015).query("task == 'creation'"))
+    table = run_tables.creation(TableRequest(amaral2015, "table01", tmp_path)).set_index(["parents", "children_per_parent"])
     assert len(table) == 45 and table.loc[(1, 1), "paper_mean"] == 9
     assert table.loc[(4, 1), "mean"] == pytest.approx(40, rel=0.05) and table.loc[(4, 1), "not_here"] == ""
     assert table.loc[(8, 1), "not_here"].startswith("the profile ends at 4") and table.loc[(8, 1)].isna()["mean"]

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from plimsoll import designs, measure
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.nesting import ends, network, processor_binding, report, run_tables, words
@@ -498,9 +498,9 @@ def test_the_paper_s_tables_have_ours_or_a_reason(plan, amaral2015, tmp_path, mo
             for cell, metric, block in measured
         ]
     )
-    monkeypatch.setattr(Asked, "plan", plan)
-    monkeypatch.setattr(Asked, "observations", lambda asked: observations)
-    table = run_tables.networks(Asked(amaral2015, f"table0{number}", tmp_path))
+    monkeypatch.setattr(TableRequest, "plan", plan)
+    monkeypatch.setattr(TableRequest, "observations", lambda asked: observations)
+    table = run_tables.networks(TableRequest(amaral2015, f"table0{number}", tmp_path))
     assert len(table) == {2: 22, 3: 12, 4: 12, 5: 12}[number] and set(table["unit"]) == {"Gbit/s", "µs"}
     measured = table["n"].notna()
     assert (table.loc[measured, "mean"] == 2).all() and (table.loc[measured, "not_here"] == "").all()

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import designs
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.overhead import judge, papers, run_tables, statistics, words
@@ -331,16 +331,16 @@ def test_the_paper_s_diamonds_are_beside_our_bars(shown):
 
 
 def test_tables_have_the_paper_s_rows_with_ours_or_a_reason(plan, li2018, tmp_path, monkeypatch):
-    monkeypatch.setattr(Asked, "plan", plan)
-    monkeypatch.setattr(Asked, "observations", lambda asked: observed(plan, li2018))
-    table = run_tables.means(Asked(li2018, "table05", tmp_path)).set_index(["metric", "runtime"])
+    monkeypatch.setattr(TableRequest, "plan", plan)
+    monkeypatch.setattr(TableRequest, "observations", lambda asked: observed(plan, li2018))
+    table = run_tables.means(TableRequest(li2018, "table05", tmp_path)).set_index(["metric", "runtime"])
     assert len(table) == 12 and table.loc[("triad", "docker"), "paper_mean"] == pytest.approx(3.340416)
     assert table.loc[("triad", "docker"), "change"] == pytest.approx(-0.2, abs=0.02) and set(table["unit"]) == {"GB/s"}
     # Emulated machines replace virtual machines that are unavailable, and keep their own name.
     assert "vm" not in table.index.get_level_values("runtime") and table.loc[("triad", "vm-emulated"), "n"] == ITERATIONS
-    scores = run_tables.scores(Asked(li2018, "table04", tmp_path)).set_index(["metric", "runtime"])
+    scores = run_tables.scores(TableRequest(li2018, "table04", tmp_path)).set_index(["metric", "runtime"])
     assert scores.loc[("fpu_fft", "docker"), "paper_mean"] == 0.966 and len(scores) == 18
-    described = run_tables.described(Asked(li2018, "table02", tmp_path))
+    described = run_tables.described(TableRequest(li2018, "table02", tmp_path))
     assert set(described["unit"]) == {"s", "MiB/s"}
 
 

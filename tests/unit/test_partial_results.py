@@ -20,7 +20,7 @@ from plimsoll.config.studies import Study
 from plimsoll.figures import chart, notebook, render, sources, style
 from plimsoll.measuring import plan_file, status
 from plimsoll.planning import availability
-from plimsoll.planning.repetitions import Asked
+from plimsoll.planning.repetitions import RequestedRepetitions
 from plimsoll.terminal import results_summary
 
 from tests import made_up, pages
@@ -88,7 +88,7 @@ class Shape(NamedTuple):
         if self.cells is None:
             return whole
         asked = dict.fromkeys(list(dict.fromkeys(cell for cell, _ in whole["order"]))[: self.cells], 1)
-        return made_up.plan_of(study, small(), off=self.off, asked=Asked(asked, exact=True))
+        return made_up.plan_of(study, small(), off=self.off, asked=RequestedRepetitions(asked, exact=True))
 
 
 SHAPES = {

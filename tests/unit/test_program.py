@@ -194,7 +194,7 @@ def timed(monkeypatch, tmp_path):
     clock, rounds = [0.0], []
 
     def make(targets, settings):
-        asked_for = stages.repetitions.asked(tmp_path, stages.PROFILE).cells
+        asked_for = stages.repetitions.read_request(tmp_path, stages.PROFILE).cells
         for cell, number in asked_for.items():
             (tmp_path / "runs" / cell).mkdir(parents=True, exist_ok=True)
             new = [path for block in range(1, number + 1) if not (path := tmp_path / "runs" / cell / f"{block}.json").exists()]
@@ -223,7 +223,7 @@ def test_a_study_that_goes_on_keeps_every_cell_that_was_measured_before(timed):
         (folder / "runs" / cell).mkdir(parents=True)
         (folder / "runs" / cell / f"{number}.json").touch()
     requested = {**before, "first/host": 400}
-    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.Asked(requested, exact=True))
+    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.RequestedRepetitions(requested, exact=True))
     stages.measure(of_minutes(20), folder)
     assert rounds[0]["first/host"] == rounds[0]["first/docker"] == 30
     assert all(now[cell] >= number for now in rounds for cell, number in before.items())
@@ -429,15 +429,17 @@ def test_two_metrics_with_one_name_are_refused():
 
 
 def test_a_file_to_write_whose_folder_is_not_there_is_refused(tmp_path):
-    assert study_options.exported(tmp_path / "times.json") and study_options.exported(None) is None
+    assert study_options.export_path(tmp_path / "times.json") and study_options.export_path(None) is None
     for file in (tmp_path, tmp_path / "missing/times.json"):
         with pytest.raises(PlimsollError, match="--export-hyperfine"):
-            study_options.exported(file)
+            study_options.export_path(file)
 
 
-def of_command(*command: str, **given) -> study_options.Asked:
-    nothing = dict.fromkeys(study_options.Asked._fields, ())
-    return study_options.Asked(**{**nothing, "command": command, "folder": None, "image": None, "variables": {}, **given})
+def of_command(*command: str, **given) -> study_options.StudyOptions:
+    nothing = dict.fromkeys(study_options.StudyOptions._fields, ())
+    return study_options.StudyOptions(
+        **{**nothing, "command": command, "folder": None, "image": None, "variables": {}, **given}
+    )
 
 
 def test_a_program_that_only_the_users_path_leads_to_is_refused(tmp_path, monkeypatch):

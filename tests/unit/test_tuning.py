@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 from plimsoll import designs
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.tuning import judge, readings, run_tables, statistics, strategies, words
@@ -345,7 +345,7 @@ def test_small_data_do_not_answer_for_large_ones(plan, plan_of):
 
 
 def test_settings_stand_beside_the_paper_s(study, tmp_path):
-    table = run_tables.settings(Asked(study, "table_settings", tmp_path))
+    table = run_tables.settings(TableRequest(study, "table_settings", tmp_path))
     ours = table[table["by"] == "here"].set_index("key")["to"]
     assert ours["mapreduce.task.io.sort.factor"] == "100" and ours["workers"] == "4"
     assert set(table.loc[table["by"] == "the paper", "strategy"]) <= set(study["strategies"])

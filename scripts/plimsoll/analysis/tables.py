@@ -17,7 +17,7 @@ AGAIN = "delete it, and start the workflow again, which makes it again"
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableRequest:
     """A requested table: `name` in the `study`'s `tables`, and the files that it may be made from.
 
     `folder` holds the study's plan and records. `image`, `host` and `environments` are descriptions in JSON. A
@@ -66,7 +66,7 @@ class Asked:
 class Kind:
     """A kind of table: the function that makes it, and what it `needs` of `runs`, `image`, `host` and `environments`."""
 
-    make: Callable[[Asked], Any]
+    make: Callable[[TableRequest], Any]
     needs: frozenset[str]
 
 
@@ -86,6 +86,6 @@ def reason(reasons: Mapping, key: Hashable, number: float) -> str:
     return reasons.get(key, "the configuration leaves it out") or "no run of it counts"
 
 
-def make(asked: Asked):
+def make(asked: TableRequest):
     """Return a requested table as a DataFrame."""
     return asked.study.design.tables.KINDS[asked.table["kind"]].make(asked)

@@ -13,7 +13,7 @@ from plimsoll.errors import PlimsollError
 TIMED = "quick"
 
 
-class Asked(NamedTuple):
+class Selection(NamedTuple):
     """What is to be measured: the words of the configuration (`settings`), and what they select."""
 
     settings: list[str]
@@ -21,12 +21,12 @@ class Asked(NamedTuple):
     profile: str
 
 
-def asked(
+def read_selection(
     studies: Iterable[str] | None,
     profile: str | None,
     config: Iterable[str] | None,
     runtimes: Iterable[str] | None = None,
-) -> Asked:
+) -> Selection:
     """Return what was typed. Raise PlimsollError for a study, a profile, a runtime or a setting that is not known."""
     from plimsoll.config import configuration
     from plimsoll.config import studies as known
@@ -34,10 +34,10 @@ def asked(
     settings = options.settings(studies, profile, config, runtimes)
     whole = configuration.read(settings)
     known.profile(whole["profile"])
-    return Asked(settings, known.selected(whole["studies"]), whole["profile"])
+    return Selection(settings, known.selected(whole["studies"]), whole["profile"])
 
 
-def time_of(hours: str | None, minutes: str | None, what: Asked) -> tasks.Time | None:
+def time_of(hours: str | None, minutes: str | None, what: Selection) -> tasks.Time | None:
     """Return the time that was typed, or None for a profile without a time.
 
     Raise PlimsollError for a text that is no time, and if both are given.
@@ -57,7 +57,7 @@ def time_of(hours: str | None, minutes: str | None, what: Asked) -> tasks.Time |
     return tasks.Time() if what.profile == TIMED and features.offered("measure_for") else None
 
 
-def figures(what: Asked, typed: Iterable[str] | None) -> list[str]:
+def figures(what: Selection, typed: Iterable[str] | None) -> list[str]:
     """Return the files of the figures that were typed. Raise PlimsollError if the study has no such figure."""
     if not (wanted := options.split(typed)):
         return []
@@ -75,7 +75,7 @@ def figures(what: Asked, typed: Iterable[str] | None) -> list[str]:
 
 
 def measure(
-    what: Asked,
+    what: Selection,
     time: tasks.Time | None,
     targets: Sequence[str],
     directory: Path | None,

@@ -30,7 +30,7 @@ def plan(
       plimsoll plan jha2021 --hours 1
       plimsoll plan all --profile paper --json
     """
-    asked = measure_commands.asked(studies, profile, config, runtimes)
+    asked = measure_commands.read_selection(studies, profile, config, runtimes)
     time = measure_commands.time_of(hours, minutes, asked)
     place.enter(directory)
     tell(asked.settings, time, (), json)

@@ -27,11 +27,14 @@ def precise(
     """
     from plimsoll.planning import precision
 
-    asked, wanted = measure_commands.asked(studies, profile, config), (precision.width_of(width), precision.maximum_of(maximum))
+    asked, wanted = (
+        measure_commands.read_selection(studies, profile, config),
+        (precision.width_of(width), precision.maximum_of(maximum)),
+    )
     return measure_commands.measure(asked, None, [], directory, None, set_up, first=partial(_rounds, asked, *wanted))
 
 
-def _rounds(asked: measure_commands.Asked, width: float, maximum: int) -> None:
+def _rounds(asked: measure_commands.Selection, width: float, maximum: int) -> None:
     from plimsoll import rounds
 
     for study in asked.studies:

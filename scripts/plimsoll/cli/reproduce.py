@@ -68,7 +68,7 @@ def reproduce(
     if measure_own and studies and any(each.endswith(".yaml") for each in studies):
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
         return measure_own(studies, any(others), dry_run)
-    asked = measure_commands.asked(studies, profile, config, runtimes)
+    asked = measure_commands.read_selection(studies, profile, config, runtimes)
     time = measure_commands.time_of(hours, minutes, asked)
     targets = measure_commands.figures(asked, figure)
     if targets and (hours or minutes):

@@ -173,7 +173,7 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
     for stage, its_tag in tags.items():
         if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
             raise Unavailable(f"the stage {stage} has another {', '.join(sorted(differing))} than the whole image")
-    noted = client.asked(*LOOK, tag, "cat", f"/{contents.NOTES}")
+    noted = client.output(*LOOK, tag, "cat", f"/{contents.NOTES}")
     return {
         "bits": bits,
         "files": {path: {"sha256": checksum} for path, checksum in bits.items()},
@@ -183,7 +183,7 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
 
 def _programs(tag: str) -> dict[str, str]:
     """Return the SHA-256 of each file of an image below the folders in /opt/plimsoll, by path."""
-    told = client.asked(*LOOK, tag, "find", "/opt/plimsoll", "-mindepth", "2", "-type", "f", "-exec", "sha256sum", "{}", "+")
+    told = client.output(*LOOK, tag, "find", "/opt/plimsoll", "-mindepth", "2", "-type", "f", "-exec", "sha256sum", "{}", "+")
     rows = (line.split() for line in told.splitlines())
     return {path.lstrip("/"): checksum for checksum, path in rows}
 

@@ -80,14 +80,14 @@ def _checksum(path: Path) -> str:
 
 def _unpack(tag: str, rootfs: Path) -> None:
     _remove_abandoned()
-    container = client.asked("create", "--label", f"{UNPACKING}={os.geteuid()}.{os.getpid()}", tag).strip()
+    container = client.output("create", "--label", f"{UNPACKING}={os.geteuid()}.{os.getpid()}", tag).strip()
     try:
         with subprocess.Popen([*client.command(), "export", container], stdout=subprocess.PIPE) as export:
             tar = ["tar", "--extract", "--directory", str(rootfs), "--exclude", "dev/*"]
             if subprocess.run(tar, stdin=export.stdout).returncode or export.wait():
                 raise Unavailable("the image's file system could not be unpacked")
     finally:
-        client.asked("rm", container)
+        client.output("rm", container)
 
 
 def _remove_abandoned() -> None:
@@ -96,11 +96,11 @@ def _remove_abandoned() -> None:
     Containers of other users are kept, because their processes may be invisible to this user.
     """
     form = f'{{{{.ID}}}} {{{{.Label "{UNPACKING}"}}}}'
-    listed = client.asked("ps", "--all", "--filter", f"label={UNPACKING}", "--format", form)
+    listed = client.output("ps", "--all", "--filter", f"label={UNPACKING}", "--format", form)
     for container, maker in (line.split() for line in listed.splitlines()):
         user, _, process = maker.partition(".")
         if user == str(os.geteuid()) and not Path(f"/proc/{process}").exists():
-            client.asked("rm", container)
+            client.output("rm", container)
 
 
 def _pack(archive: Path, sif: Path) -> None:

@@ -65,7 +65,7 @@ def save(path: Path, named: list[str]) -> None:
     """Write images of the engine, given by their tags, to a file in Docker's format. Raise Unavailable if that fails."""
     # Without this option Podman saves only the first image.
     several = ("--multi-image-archive",) if "podman" in client.command() and len(named) > 1 else ()
-    client.asked("save", *several, "--output", str(path), *named, seconds=300)
+    client.output("save", *several, "--output", str(path), *named, seconds=300)
 
 
 def load(image: Image) -> None:
@@ -76,10 +76,10 @@ def load(image: Image) -> None:
     archive = folder_of(image) / ARCHIVE
     if not archive.is_file():
         raise gone(image, f"and {archive} is not there")
-    client.asked("load", "--quiet", "--input", str(archive), seconds=300)
+    client.output("load", "--quiet", "--input", str(archive), seconds=300)
     # Docker and Podman name saved images differently, so each is tagged again by its digest.
     for each in parts(image):
-        client.asked("tag", each["id"].removeprefix("sha256:"), each["tag"])
+        client.output("tag", each["id"].removeprefix("sha256:"), each["tag"])
 
 
 def tags(image: Image) -> list[str]:

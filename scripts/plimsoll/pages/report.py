@@ -83,7 +83,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
         "hours": forecasts.HOURS,
-        "times": len((repetitions.asked(sources.plan.parent, plan["profile"]).hours or {}).get("given", [])),
+        "times": len((repetitions.read_request(sources.plan.parent, plan["profile"]).hours or {}).get("given", [])),
         "sessions": sessions.shown(claims_sessions.read(sources.sessions)),
         "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
         "floor_blocks": noise_floor.BLOCKS,

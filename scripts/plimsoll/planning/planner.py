@@ -15,13 +15,15 @@ from plimsoll.host import sizing
 from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.measuring.failing_groups import Group
 from plimsoll.planning import order, tries
-from plimsoll.planning.repetitions import NOTHING, Asked
+from plimsoll.planning.repetitions import NOTHING, RequestedRepetitions
 
 # Upper limit of a plan's runs: they would take years.
 MOST_RUNS = 1_000_000
 
 
-def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: Asked = NOTHING) -> Plan:
+def make(
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: RequestedRepetitions = NOTHING
+) -> Plan:
     """Return the plan of a study: its `cells` by path, the `order` of the runs, and what these were made from.
 
     - `host`: a topology (plimsoll.host.topology.discover); its `sizes` are what problem sizes follow from, if they were

@@ -33,7 +33,7 @@ class Noted(TypedDict):
     hours: NotRequired[Stages]
 
 
-class Asked(NamedTuple):
+class RequestedRepetitions(NamedTuple):
     """Requested repetitions by cell.
 
     They are the least that each cell gets. With `exact` they are all that it gets, and a cell that is not named has
@@ -45,13 +45,13 @@ class Asked(NamedTuple):
     hours: Stages | None = None
 
 
-NOTHING = Asked({})
+NOTHING = RequestedRepetitions({})
 
 
-def asked(results: Path, profile: str) -> Asked:
+def read_request(results: Path, profile: str) -> RequestedRepetitions:
     """Return the repetitions that were requested for this profile. Raise Damaged if the file is damaged."""
     found = noted(results, profile)
-    return Asked(found["cells"], found.get("exact", False), found.get("hours")) if found else NOTHING
+    return RequestedRepetitions(found["cells"], found.get("exact", False), found.get("hours")) if found else NOTHING
 
 
 def noted(results: Path, profile: str) -> Noted | None:
@@ -66,7 +66,7 @@ def noted(results: Path, profile: str) -> Noted | None:
     return found if found["profile"] == profile else None
 
 
-def ask(results: Path, profile: str, wanted: Asked) -> None:
+def ask(results: Path, profile: str, wanted: RequestedRepetitions) -> None:
     """Save the requested repetitions."""
     hours = {} if wanted.hours is None else {"hours": wanted.hours}
     record.write(results / FILE, {"profile": profile, "cells": wanted.cells, "exact": wanted.exact, **hours})

@@ -72,7 +72,7 @@ def plans(
     profile = studies.profile(config["profile"])
     made = {}
     for name, study in wanted.items():
-        asked = repetitions.asked(results / name, config["profile"])
+        asked = repetitions.read_request(results / name, config["profile"])
         make = partial(_plan, study, on, config, unavailable, asked)
         made[name] = make(profile, sizes.of(results, study, profile, on, make))
     return made
@@ -83,7 +83,7 @@ def _plan(
     on: Topology,
     config: dict,
     unavailable: dict[str, str],
-    asked: repetitions.Asked,
+    asked: repetitions.RequestedRepetitions,
     profile: dict,
     known: Sizes,
 ) -> Plan:

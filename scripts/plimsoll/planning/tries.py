@@ -25,7 +25,7 @@ VARIABLE = "PLIMSOLL_TRIED"
 class Look(TypedDict):
     """Where a runtime was tried. The result holds only there."""
 
-    system: system.Seen
+    system: system.QuickFacts
     place: list[str | int]
 
 

@@ -45,7 +45,7 @@ def compare(
     folders = [sets.opened(archives.folder_of(path)) for path in paths]
     sides = [sets.read(folder, archives.reference_of) for folder in folders]
     names = comparison_options.shared(*sides)
-    what = comparison_options.Asked(terms, force, strict, len(names))
+    what = comparison_options.ComparisonOptions(terms, force, strict, len(names))
     each = {
         name: compared_studies.compare(studies.load(name, designs.known()), sides[0][name], sides[1][name], what)
         for name in names

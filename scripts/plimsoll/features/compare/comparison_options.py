@@ -17,7 +17,7 @@ FOLDER = "compare"
 NO_DAYS = "all"
 
 
-class Asked(NamedTuple):
+class ComparisonOptions(NamedTuple):
     """Options of a comparison.
 
     `terms` are its margin, its level and its allowance for differences between days. With `force`, cells are compared

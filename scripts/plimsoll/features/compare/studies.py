@@ -11,7 +11,7 @@ from plimsoll.analysis import cell_paths
 from plimsoll.claims.quantities.base import LEAST
 from plimsoll.config.studies import Study
 from plimsoll.features.compare import effects, missing_results, two_sets
-from plimsoll.features.compare.comparison_options import Asked
+from plimsoll.features.compare.comparison_options import ComparisonOptions
 from plimsoll.features.compare.effects import NOTHING, Effects
 from plimsoll.features.compare.missing_results import CELL, COLUMNS, FAILED, WATCHED
 from plimsoll.features.compare.two_sets import ALIKE, BETTER, DIFFERENT, UNDECIDED, WORSE
@@ -79,7 +79,7 @@ class Compared:
         return {answer: int((answers == answer).sum()) for answer in ANSWERS}
 
 
-def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
+def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) -> Compared:
     """Compare a study in two sets of results. Raise PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
     failed = missing_results.rows(study, observed, b)
@@ -110,7 +110,7 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
     return replace(begun, rows=rows, metrics=metrics, findings=told, effects=of_findings)
 
 
-def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: Asked) -> tuple[list[dict], Effects]:
+def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: ComparisonOptions) -> tuple[list[dict], Effects]:
     """Return (claims, effects). Each claim has the number of its `effects` with each answer."""
     told = findings.compare(a.verdicts, b.verdicts)
     other = {cell for cell, reason in reasons.items() if reason == OTHER_SIZES}
@@ -119,7 +119,7 @@ def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: Ask
     return [{**one, "effects": counts.get(one["id"], {})} for one in told], found
 
 
-def _judged(study: Study, observed: list[pd.DataFrame], asked: Asked) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _judged(study: Study, observed: list[pd.DataFrame], asked: ComparisonOptions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return (rows, metrics): comparisons of what two sets have observed of the same cells, and one average per metric."""
     terms, tables = asked.terms, TABLES * asked.studies
     plain = [study.design.readings.measuring(table) for table in observed]

@@ -25,7 +25,7 @@ def image(
       plimsoll image                              # plimsoll-images.tar.gz
       plimsoll image all --file images.tar.gz
     """
-    settings = measure_commands.asked(studies, profile, config).settings
+    settings = measure_commands.read_selection(studies, profile, config).settings
     if set_up:
         steps.set_up(settings)
     [target] = place.enter(None, file)

@@ -48,7 +48,7 @@ def unpack(image: Image) -> None:
     and makes it again.
     """
     store.keep(image)
-    client.asked("image", "rm", "--force", *store.tags(image))
+    client.output("image", "rm", "--force", *store.tags(image))
     store.load(image)
     if "rootfs" in image:
         forms.unpack(image["tag"], store.folder_of(image), image.get("stages", {}))

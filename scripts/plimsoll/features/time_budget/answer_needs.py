@@ -30,7 +30,7 @@ def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
 
 
 def wanted(
-    ratios: Mapping[str, Part], noise: needs.Noise, alpha: float, least: int, elsewhere: needs.Elsewhere | None = None
+    ratios: Mapping[str, Part], noise: needs.Noise, alpha: float, least: int, elsewhere: needs.OtherMeasurements | None = None
 ) -> list[Need]:
     """Return the blocks that decide for each of the ratios (`parts`) whether it is a loss of MARGIN, in the order of
     the ratios.

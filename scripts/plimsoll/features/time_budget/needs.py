@@ -199,7 +199,7 @@ class Estimate(NamedTuple):
         return self.middle - half, self.middle + half
 
 
-class Elsewhere:
+class OtherMeasurements:
     """What other measurements of a study found of its differences."""
 
     def __init__(self, parts: Iterable[Part] = ()):
@@ -231,7 +231,7 @@ def _estimate(row: Mapping, scale: str) -> Estimate:
     return Estimate(middle, row["deviation"] / math.sqrt(row["n"]), int(blocks.degrees(row["n"])))
 
 
-class Asked(NamedTuple):
+class BlockNeeds(NamedTuple):
     """The blocks that claims need (`needs`), the names of claims that are `clear`, and of those whose needs are `unknown`."""
 
     needs: list[Need]
@@ -240,10 +240,14 @@ class Asked(NamedTuple):
 
 
 def of(
-    parts: Mapping[str, Sequence[Part]], clear: Iterable[str], noise: Noise, alpha: float, elsewhere: Elsewhere | None = None
-) -> Asked:
+    parts: Mapping[str, Sequence[Part]],
+    clear: Iterable[str],
+    noise: Noise,
+    alpha: float,
+    elsewhere: OtherMeasurements | None = None,
+) -> BlockNeeds:
     """Return what claims with these `parts` need. `clear` names the claims that need no more blocks."""
-    asked, settled, known = Asked([], [], []), set(clear), elsewhere or Elsewhere()
+    asked, settled, known = BlockNeeds([], [], []), set(clear), elsewhere or OtherMeasurements()
     for name, own in parts.items():
         if name in settled:
             asked.clear.append(name)
@@ -254,7 +258,7 @@ def of(
     return asked
 
 
-def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: Elsewhere) -> dict[str, int]:
+def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: OtherMeasurements) -> dict[str, int]:
     """Return the blocks by cell that decide a claim; empty if that is not known.
 
     All parts must be shown, or one must be contradicted. If other measurements contradict a part, contradicting it is enough.
@@ -282,7 +286,7 @@ def _merged(chosen: Iterable[list[Decides]]) -> dict[str, int]:
     return wanted
 
 
-def _supported(part: Part, noise: Noise, alpha: float, power: float, known: Elsewhere) -> list[Decides]:
+def _supported(part: Part, noise: Noise, alpha: float, power: float, known: OtherMeasurements) -> list[Decides]:
     """Return the comparisons that support a part, as many as must be shown, or its average; empty if that is not known."""
     counts = []
     for row, cells, spread, interval in _judged(part, noise, known):
@@ -303,7 +307,7 @@ def _looks(row: Mapping, interval: tuple[float, float], alpha: float) -> list[tu
     return [(interval, alpha), *([(interval, CLEAR)] if differs else []), (NOWHERE, alpha)]
 
 
-def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[Decides]:
+def _opposed(part: Part, noise: Noise, alpha: float, known: OtherMeasurements) -> list[Decides]:
     """Return the comparisons that contradict a part, if other measurements contradict it.
 
     If u of m comparisons must be shown, m - u + 1 of them contradict the part, each with a p that is u times its own.
@@ -326,7 +330,7 @@ def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
 
 
 def _judged(
-    part: Part, noise: Noise, known: Elsewhere, among: int = 1
+    part: Part, noise: Noise, known: OtherMeasurements, among: int = 1
 ) -> list[tuple[Mapping, set[str], float, tuple[float, float]]]:
     """Return what is judged of a part: (comparison, cells, noise, interval by other measurements), one for each comparison.
 

@@ -72,7 +72,7 @@ class Judged(NamedTuple):
     alpha: float
     ratios: dict[str, needs.Part]
 
-    def asked(self, other: "Judged | None") -> needs.Asked:
+    def asked(self, other: "Judged | None") -> needs.BlockNeeds:
         """Return the blocks that claims need to be decided.
 
         The noise is that of these measurements; metrics that they hardly measured take that of `other` measurements.
@@ -93,9 +93,9 @@ class Judged(NamedTuple):
         return sum(min(row["n"] for row in part.rows) >= SMALLEST for part in self.ratios.values())
 
     @property
-    def elsewhere(self) -> needs.Elsewhere:
+    def elsewhere(self) -> needs.OtherMeasurements:
         """The differences that these measurements found, for use by other measurements."""
-        return needs.Elsewhere([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
+        return needs.OtherMeasurements([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
 
     def soonest(self, other: "Judged | None") -> list[Need]:
         """Return the blocks that claims need if noise and differences are as `other` measurements found them.
@@ -126,7 +126,7 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
     prepared = prepare({**config, "studies": [study]})
     loaded, plan = prepared.studies[study], prepared.plans[study]
     folder, profile = Path("results") / study, config["profile"]
-    noted, resumed = repetitions.asked(folder, profile).hours or {}, False
+    noted, resumed = repetitions.read_request(folder, profile).hours or {}, False
     if noted.get("stage") not in UNFINISHED:
         spent = sum(noted.get("given", []))
         if hours <= spent:
@@ -450,7 +450,7 @@ def _said(judged: Judged) -> str:
 
 def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:
     wanted = {path: number * plan["cells"][path].get("per_block", 1) for path, number in blocks.items()}
-    repetitions.ask(folder, profile, repetitions.Asked(wanted, exact=True, hours=noted))
+    repetitions.ask(folder, profile, repetitions.RequestedRepetitions(wanted, exact=True, hours=noted))
 
 
 def _snakemake(folder: Path, settings: list[str]) -> None:

@@ -9,7 +9,7 @@ import yaml
 
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import study, study_options, timer
-from plimsoll.features.try_program.study_options import Asked
+from plimsoll.features.try_program.study_options import StudyOptions
 
 # What is said above a key of the study's file, at its depth.
 COMMENTS = {
@@ -60,8 +60,8 @@ def _claims(content: dict) -> str:
     return yaml.safe_dump(plain, sort_keys=False, width=120, default_flow_style=None)
 
 
-def _asked(name: str, words: tuple[str, ...]) -> Asked:
-    return Asked(
+def _asked(name: str, words: tuple[str, ...]) -> StudyOptions:
+    return StudyOptions(
         command=words,
         name=name,
         folder=study_options.folder_of(words, None),

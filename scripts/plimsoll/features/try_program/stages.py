@@ -68,7 +68,7 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
     first = study["experiments"][FIRST]["runtime"]
     refuse_short(study, folder, first)
     # What was measured before stays in the plan, and so in the results. What was only requested has no claim on the time.
-    before = {cell: _measured(folder, cell) for cell in repetitions.asked(folder, PROFILE).cells}
+    before = {cell: _measured(folder, cell) for cell in repetitions.read_request(folder, PROFILE).cells}
     wanted = {cell: number for cell, number in before.items() if number}
     wanted = _spend(study, folder, budget, FIRST, first, wanted)
     if names := study["experiments"].get(ALONE, {}).get("runtime"):
@@ -107,7 +107,9 @@ def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], b
         return
     os.environ[noise.WAIT_UNTIL] = str(budget.end(LOOK))
     configuration.wish(new, "optional")
-    repetitions.ask(folder, PROFILE, repetitions.Asked({**before, **{f"{LOOK}/{name}": 1 for name in new}}, exact=True))
+    repetitions.ask(
+        folder, PROFILE, repetitions.RequestedRepetitions({**before, **{f"{LOOK}/{name}": 1 for name in new}}, exact=True)
+    )
     rounds.make([f"{folder}/observations.csv"], [])
 
 
@@ -180,7 +182,7 @@ def _spend(
         begun = time.monotonic()
         done = max(_measured(folder, cell) for cell in cells)
         wanted |= dict.fromkeys(cells, number)
-        repetitions.ask(folder, PROFILE, repetitions.Asked(wanted, exact=True))
+        repetitions.ask(folder, PROFILE, repetitions.RequestedRepetitions(wanted, exact=True))
         rounds.make([f"{folder}/observations.csv"], [])
         new = max(_measured(folder, cell) for cell in cells) - done
         each = (

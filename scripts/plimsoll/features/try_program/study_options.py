@@ -29,7 +29,7 @@ class Metric(NamedTuple):
     key: str | None = None
 
 
-class Asked(NamedTuple):
+class StudyOptions(NamedTuple):
     """A study to make. At most one of `image` and `packages` is given. Without them the host's own program is packed."""
 
     command: tuple[str, ...]
@@ -80,7 +80,7 @@ def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
     return found
 
 
-def exported(file: Path | None, option: str = "--export-hyperfine") -> Path | None:
+def export_path(file: Path | None, option: str = "--export-hyperfine") -> Path | None:
     """Return the path of a file to write. Raise PlimsollError, which names the option, if it cannot be written."""
     if file and (file.is_dir() or not file.absolute().parent.is_dir()):
         raise PlimsollError(f"{option} {file}: this is a folder, or its folder is not there. Nothing was measured.")

@@ -102,7 +102,7 @@ def try_(
         raise PlimsollError("--beside names no command. Nothing was measured.")
     if neighbour and of_mpi:
         raise PlimsollError("--beside and --ranks cannot be measured together. Nothing was measured. Give one of them.")
-    wanted = study_options.Asked(
+    wanted = study_options.StudyOptions(
         command=words,
         name=study_options.name(name),
         folder=study_options.folder_of((*words, *neighbour), folder),
@@ -119,8 +119,8 @@ def try_(
         beside=neighbour,
     )
     above = None if fail_above is None else study_options.share(fail_above, "--fail-above")
-    study_options.exported(export)
-    study_options.exported(junit, "--junit")
+    study_options.export_path(export)
+    study_options.export_path(junit, "--junit")
     with interruption.explained():
         place = study.make(wanted, timer.built(), say)
         say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")

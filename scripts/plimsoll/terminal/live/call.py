@@ -82,7 +82,7 @@ def later(results: Path, current: str, studies: Mapping[str, Study], plans: Mapp
     """
     if not followed():
         return Later()
-    hours = repetitions.asked(results / current, plans[current]["profile"]).hours or {}
+    hours = repetitions.read_request(results / current, plans[current]["profile"]).hours or {}
     budget = SHARE * 3600 * hours["given"][-1] if hours.get("given") else None
     names = list(studies)
     parts = [_pages(studies[name]) for name in names]
