@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from plimsoll.errors import Damaged, shown
+from plimsoll.errors import DamagedFile, shown
 
 # Upper limit of nesting. None of our documents is nested more deeply, and a deeper one could not be written again.
 DEEPEST = 32
@@ -53,7 +53,7 @@ def read(path: Path, kind: Any, remedy: str) -> Any:
     try:
         return _fitting(content, kind)
     except Misfit as misfit:
-        raise Damaged(f"{path} is damaged ({misfit}): {remedy}.") from misfit
+        raise DamagedFile(f"{path} is damaged ({misfit}): {remedy}.") from misfit
 
 
 def of(path: Path, kind: Any, finite: bool = True) -> Any:

@@ -13,7 +13,7 @@ class PlimsollError(Exception):
     """A problem that the user can fix. The text is one sentence: it names the file, key or command, and what to do."""
 
 
-class Damaged(PlimsollError):
+class DamagedFile(PlimsollError):
     """One of the workflow's own files has unexpected content."""
 
 

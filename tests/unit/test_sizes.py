@@ -6,7 +6,7 @@ import json
 import pytest
 from plimsoll import designs
 from plimsoll.config import studies
-from plimsoll.errors import Damaged
+from plimsoll.errors import DamagedFile
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import Sizes
 from plimsoll.measuring import record
@@ -177,5 +177,5 @@ def test_a_session_has_the_sizes_of_the_one_before_it(plan_of, tmp_path, monkeyp
 def test_a_damaged_note_says_what_to_do(plan_of, tmp_path):
     plan_of(host(4))
     (tmp_path / "liu2020/sizes.json").write_text('{"host": [')
-    with pytest.raises(Damaged, match=r"sizes\.json is damaged .*: delete it, and problem sizes are decided again"):
+    with pytest.raises(DamagedFile, match=r"sizes\.json is damaged .*: delete it, and problem sizes are decided again"):
         plan_of(host(4), write=False)

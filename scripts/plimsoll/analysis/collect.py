@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.analysis import capacity, cell_paths
-from plimsoll.errors import Damaged, PlimsollError
+from plimsoll.errors import DamagedFile, PlimsollError
 from plimsoll.interchange import Plan, Record
 from plimsoll.measuring import record, status
 
@@ -218,6 +218,6 @@ def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
         return pd.DataFrame()
     except ValueError as error:
         problem = str(error).splitlines()[0]
-        raise Damaged(
+        raise DamagedFile(
             f"{path} is not a table ({problem}). Delete it, and start the workflow again: it makes the table from the records."
         ) from error

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from plimsoll.analysis import cell_paths
-from plimsoll.errors import Damaged, PlimsollError, first_of
+from plimsoll.errors import DamagedFile, PlimsollError, first_of
 from plimsoll.interchange import Plan
 from plimsoll.measuring import plan_file, status
 
@@ -47,7 +47,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
     for row in rows:
         if (path := cell_paths.of_row(row, plan["factors"])) not in by_cell:
-            raise Damaged(
+            raise DamagedFile(
                 f"The study's table of runs has a run of {path[:LONGEST]}, which is not in the plan. The records "
                 "are not affected. Delete runs.csv in the study's folder of results: the next start of the "
                 "workflow makes it again."

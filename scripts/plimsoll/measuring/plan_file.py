@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll import documents
 from plimsoll.design import Factors
-from plimsoll.errors import Damaged, PlimsollError, shown
+from plimsoll.errors import DamagedFile, PlimsollError, shown
 from plimsoll.interchange import Cell, Image, Plan, PlanHead
 
 # Keys of a cell that can be measured.
@@ -50,8 +50,8 @@ def _refuse_unknown(plan: Plan) -> None:
             raise documents.Misfit(f"its order has {shown(path)}, which is no cell that can be measured")
 
 
-def _damaged(path: Path, misfit: documents.Misfit) -> Damaged:
-    return Damaged(f"{path} is damaged ({misfit}): {AGAIN}.")
+def _damaged(path: Path, misfit: documents.Misfit) -> DamagedFile:
+    return DamagedFile(f"{path} is damaged ({misfit}): {AGAIN}.")
 
 
 def of_run(path: Path, cell: str, repetition: int) -> Plan:

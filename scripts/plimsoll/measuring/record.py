@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from plimsoll import documents
-from plimsoll.errors import Damaged, shown
+from plimsoll.errors import DamagedFile, shown
 from plimsoll.interchange import Cell, Record
 from plimsoll.measuring import status
 
@@ -93,15 +93,15 @@ def read(path: Path, kind: type = Record) -> Record:
         # A benchmark may print something that is not a finite number for a part that it did not run.
         record = documents.of(path, kind, finite=False)
     except documents.Misfit as misfit:
-        raise Damaged(f"{path} is not a complete record: {misfit}") from misfit
+        raise DamagedFile(f"{path} is not a complete record: {misfit}") from misfit
     if record["format"] != FORMAT:
-        raise Damaged(f"{path} has the format {shown(record['format'])}, and this version reads {FORMAT}")
+        raise DamagedFile(f"{path} has the format {shown(record['format'])}, and this version reads {FORMAT}")
     if record["status"] not in status.NAMES:
-        raise Damaged(f"{path} is not a complete record: there is no status {shown(record['status'])}")
+        raise DamagedFile(f"{path} is not a complete record: there is no status {shown(record['status'])}")
     if not NAME.fullmatch(record["fingerprint"]):
-        raise Damaged(f"{path} is not a complete record: its fingerprint is not valid")
+        raise DamagedFile(f"{path} is not a complete record: its fingerprint is not valid")
     if not all(RAW.fullmatch(one["raw"]) for one in (record, *record["invalid_attempts"])):
-        raise Damaged(f"{path} is not a complete record: its raw output is in no folder of raw/")
+        raise DamagedFile(f"{path} is not a complete record: its raw output is in no folder of raw/")
     record.pop("checksum", None)
     return record
 
@@ -114,7 +114,7 @@ def _refuse_changed(path: Path) -> None:
     except OSError:
         return  # reported when it is read as JSON
     if (end := CHECKSUM.search(text)) and end[1].decode() != _checksum(text[: end.start()]):
-        raise Damaged(f"{path} is not a complete record: it was changed since it was written")
+        raise DamagedFile(f"{path} is not a complete record: it was changed since it was written")
 
 
 def path_of(runs: Path, cell: str, repetition: int) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll.claims import findings, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.pages import answer, command_pages, formats, glossary, sessions, verdict_page
-from plimsoll.pages.verdict_page import Gathered, Judged
+from plimsoll.pages.verdict_page import Gathered, StudyVerdicts
 
 # Verdicts that a bar shows, in its order.
 SHOWN = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
@@ -33,7 +33,7 @@ def render(every: Gathered, load: Callable[[str], Study], results: Path | None =
     )
 
 
-def _study(judged: Judged, study: Study, results: Path | None) -> dict:
+def _study(judged: StudyVerdicts, study: Study, results: Path | None) -> dict:
     """Return what the page shows of a study that was measured."""
     used = sessions.shown(judged.told)["used"]
     return {

@@ -14,7 +14,7 @@ from plimsoll.claims import book, findings, other_studies, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
-from plimsoll.errors import Damaged
+from plimsoll.errors import DamagedFile
 from plimsoll.measuring import record
 from plimsoll.pages import (
     answer,
@@ -46,11 +46,11 @@ SHOWN = 8
 # Files that are made of a study's claims, in its folder of results.
 FILES = ("together.json", "together.csv", "answer.csv", "sessions.json")
 # Errors that files cause which are damaged or of another version, when a page is made of them.
-UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, Damaged, jinja2.TemplateError)
+UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, DamagedFile, jinja2.TemplateError)
 NOT_BUILT, NOT_SELECTED = "Plimsoll has not built this study yet", "the configuration does not select this study"
 
 
-class Judged(NamedTuple):
+class StudyVerdicts(NamedTuple):
     """What the stages left of a study's claims.
 
     These are the verdicts (`results`), the comparisons, the answer, what is known of its sessions (`told`), and the
@@ -73,7 +73,7 @@ class Gathered(NamedTuple):
     """Verdicts on all studies' claims (`results`), and what the stages left of each study that was `measured`, by name."""
 
     results: list[dict]
-    measured: dict[str, Judged]
+    measured: dict[str, StudyVerdicts]
 
 
 def gathered(files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()) -> Gathered:
@@ -109,12 +109,12 @@ def written(every: Gathered, load: Callable[[str], Study]) -> tuple[pd.DataFrame
     return findings.table_of(every.results), _page(every.results, every.measured, load)
 
 
-def judged(files: Sequence[Path]) -> Judged:
+def judged(files: Sequence[Path]) -> StudyVerdicts:
     """Return what a study's FILES hold."""
     verdicts_of, compared, answered, told = files
     results, comparisons = read(verdicts_of, compared)
     given = forecasts.given(results[0]["study"], answered.parent)
-    return Judged(results, comparisons, claims_answer.read(answered), claims_sessions.read(told), given)
+    return StudyVerdicts(results, comparisons, claims_answer.read(answered), claims_sessions.read(told), given)
 
 
 def command(study: str) -> str:
@@ -122,7 +122,7 @@ def command(study: str) -> str:
     return spelling.command("reproduce", study)
 
 
-def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:
+def _fitting(folder: Path, load: Callable[[str], Study]) -> StudyVerdicts | None:
     """Return what a study's folder of results holds; None if nothing was measured.
 
     Raise one of UNFIT if no page can be made of it.
@@ -139,7 +139,7 @@ def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:
     return found
 
 
-def _page(results: list[dict], measured: Mapping[str, Judged], load: Callable[[str], Study]) -> str:
+def _page(results: list[dict], measured: Mapping[str, StudyVerdicts], load: Callable[[str], Study]) -> str:
     """Return the page on results of claims. `measured` are the studies that were measured, by name."""
     comparisons, answers, told, given = ({name: one[place] for name, one in measured.items()} for place in (1, 2, 3, 4))
     return render(results, comparisons, answers, {name: load(name) for name in measured}, told, given)

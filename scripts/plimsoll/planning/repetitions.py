@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
 from plimsoll import documents
-from plimsoll.errors import Damaged
+from plimsoll.errors import DamagedFile
 from plimsoll.measuring import record
 
 FILE = "repetitions.json"
@@ -62,7 +62,7 @@ def noted(results: Path, profile: str) -> Noted | None:
     found = documents.read(path, Noted, FORGOTTEN)
     for cell, number in found["cells"].items():
         if not 0 <= number <= MOST:
-            raise Damaged(f"{path} is damaged ({cell} has {number} repetitions): {FORGOTTEN}.")
+            raise DamagedFile(f"{path} is damaged ({cell} has {number} repetitions): {FORGOTTEN}.")
     return found if found["profile"] == profile else None
 
 

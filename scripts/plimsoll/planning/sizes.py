@@ -12,7 +12,7 @@ from pathlib import Path
 from plimsoll import documents
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
-from plimsoll.errors import Damaged, PlimsollError
+from plimsoll.errors import DamagedFile, PlimsollError
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import Plan, Sizes, Topology
 from plimsoll.measuring import record, system
@@ -77,7 +77,7 @@ def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
 def _read(path: Path) -> Sizes:
     found = documents.read(path, Sizes, AGAIN)
     if found["node_bytes"] <= 0 or found["cache_bytes"] < 0:
-        raise Damaged(f"{path} is damaged (memory of no bytes): {AGAIN}.")
+        raise DamagedFile(f"{path} is damaged (memory of no bytes): {AGAIN}.")
     return found
 
 

@@ -8,7 +8,7 @@ from plimsoll.host import cgroup, topology
 from plimsoll.runtimes.base import HOST, LABEL, Node, Spec, hidden, join
 
 
-class Confined(Node):
+class CpusetNode(Node):
     """The node `on`, confined to some of its processors and memory nodes."""
 
     kind = "cpuset"
@@ -47,8 +47,8 @@ def confine(specs: Sequence[Spec], on: Node = HOST) -> tuple[Node, list[Path]]:
         cgroup.remove(parent(specs[0]))
         if apart or places[0].nodes != topology.everything_here()["nodes"]:
             raise Unavailable(f"a cpuset could not be made: {error}") from error
-        return Confined(on, ["taskset", "-c", places[0].cpus], by_binding=True), []
-    return (on, cpusets) if apart else (Confined(on, join(cpusets)), [])
+        return CpusetNode(on, ["taskset", "-c", places[0].cpus], by_binding=True), []
+    return (on, cpusets) if apart else (CpusetNode(on, join(cpusets)), [])
 
 
 def release(nodes: Sequence[Node]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from plimsoll.analysis import complete
 from plimsoll.config.studies import Study
-from plimsoll.errors import Damaged, PlimsollError, first_of
+from plimsoll.errors import DamagedFile, PlimsollError, first_of
 from plimsoll.interchange import Plan
 from plimsoll.measuring import failing_groups, record, status
 from plimsoll.planning import availability
@@ -73,6 +73,6 @@ def _reason(folder: Path, run: Run, stands: str | None) -> tuple[object, str]:
         return stands, stands or NOT_MEASURED
     try:
         found = record.read(record.path_of(folder / "runs", *run))
-    except Damaged:
+    except DamagedFile:
         return measured_runs.DAMAGED, measured_runs.DAMAGED
     return failing_groups.alike(found), f"{found['status']}: {found['reason']}"

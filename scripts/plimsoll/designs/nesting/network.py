@@ -19,7 +19,7 @@ from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.second_host import Reached
-from plimsoll.runtimes.networks.switch_network import Wired
+from plimsoll.runtimes.networks.switch_network import SwitchNetwork
 from plimsoll.services import daemon
 from plimsoll.services.containers import Services, all_counted
 from plimsoll.workloads import netperf, program_output
@@ -67,7 +67,7 @@ class Task(Base):
             refuse_left_out(switched["switched_bytes"], values, self.cell)
         return {"values": values, "namespaces": namespaces, "segments": counted, **switched, **settled}
 
-    def _switch(self) -> Wired | None:
+    def _switch(self) -> SwitchNetwork | None:
         """Return the switch that all packets pass on their way to this host; None if there is no such switch.
 
         There is one if one end is on a switch, in a container or a virtual machine, and the other end is on bare metal.

@@ -19,7 +19,7 @@ BY_DIRECTION = ("better", "worse", "not_better", "not_worse")
 
 
 @dataclass(frozen=True)
-class Claimed:
+class WrittenClaims:
     """Claims as they are written, with the file that they are in (`source`) and the line of each."""
 
     written: list[dict]
@@ -32,7 +32,7 @@ class Claimed:
         return f"{self.source}, line {self.lines[number]}" if self.lines else self.source
 
 
-def read(path: Path) -> Claimed:
+def read(path: Path) -> WrittenClaims:
     """Return the claims of a file: of a file of claims, or of a study that has them in it or names their file.
 
     PlimsollError if the file is not there, is no YAML, or has no claims that fit the schema of claims.
@@ -46,17 +46,17 @@ def read(path: Path) -> Claimed:
             f"{path}: it has no list of claims. Write `claims:` and below it one mapping of keys to values for each claim."
         )
     lines = yaml_files.lines_of(text, "claims")
-    return _checked(Claimed(found, document.get("questions", {}), str(path), lines))
+    return _checked(WrittenClaims(found, document.get("questions", {}), str(path), lines))
 
 
-def of_list(claims: Sequence[Mapping]) -> Claimed:
+def of_list(claims: Sequence[Mapping]) -> WrittenClaims:
     """Return claims that are in no file. PlimsollError for a claim that does not fit the schema of claims."""
     if not all(isinstance(claim, Mapping) for claim in claims):
         raise PlimsollError("claims: one of them is not a mapping of keys to values.")
-    return _checked(Claimed([dict(claim) for claim in claims], {}, "claims", []))
+    return _checked(WrittenClaims([dict(claim) for claim in claims], {}, "claims", []))
 
 
-def _checked(claimed: Claimed) -> Claimed:
+def _checked(claimed: WrittenClaims) -> WrittenClaims:
     """Return claims whose keys have values of the right types (the schema of claims); PlimsollError for others.
 
     The table is read by the metrics and factors that claims name, so this comes before it.
@@ -69,7 +69,7 @@ def _checked(claimed: Claimed) -> Claimed:
     return claimed
 
 
-def complete(claimed: Claimed, study: Study) -> list[dict]:
+def complete(claimed: WrittenClaims, study: Study) -> list[dict]:
     """Return claims with every key that the judge needs, checked against the study.
 
     PlimsollError, with file and line, for a claim that does not fit, or that names what the table does not have.

@@ -9,12 +9,12 @@ from plimsoll.claims import answer, evaluate, verdicts
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
 from plimsoll.designs.table import claim_file, independence, paper_consistency, row_observations, study_file
-from plimsoll.designs.table.claim_file import Claimed
+from plimsoll.designs.table.claim_file import WrittenClaims
 from plimsoll.designs.table.study_file import Source
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedStudy:
     """A study that was judged: its `results` (one per claim), comparisons, and answer."""
 
     source: Source
@@ -41,22 +41,22 @@ class Judged:
         return any(row.summarised for row in self.source.rows)
 
 
-def of_file(path: Path, name: str | None = None) -> Judged:
+def of_file(path: Path, name: str | None = None) -> JudgedStudy:
     """Return the study of a YAML file, judged. PlimsollError, with file and line, for what does not fit.
 
     `name` is that of a study whose file does not say it.
     """
     claims = claim_file.read(path)
-    return judged(study_file.read(path, claims.written, name), claims)
+    return judge(study_file.read(path, claims.written, name), claims)
 
 
-def of_files(data: list[Path], claims: Path, name: str | None = None, printed: list[Path] | None = None) -> Judged:
+def of_files(data: list[Path], claims: Path, name: str | None = None, printed: list[Path] | None = None) -> JudgedStudy:
     """Return data judged by a file of claims. The columns of the data say the rest. `printed` is the paper's own table."""
     found = claim_file.read(claims)
-    return judged(study_file.of_files(data, found.written, name or claims.stem, printed or []), found)
+    return judge(study_file.of_files(data, found.written, name or claims.stem, printed or []), found)
 
 
-def judged(source: Source, claims: Claimed) -> Judged:
+def judge(source: Source, claims: WrittenClaims) -> JudgedStudy:
     """Return a study judged by its claims."""
     study = source.study
     whole = claim_file.complete(claims, study)
@@ -67,7 +67,7 @@ def judged(source: Source, claims: Claimed) -> Judged:
         results = paper_consistency.noted(whole, results, comparisons, source)
     ratios = answer.table(measured, study["alpha"]) if study["answer"] else None
     questions = claims.questions or {claim_file.QUESTION: study["question"]}
-    return Judged(source, whole, questions, measured, results, comparisons, ratios)
+    return JudgedStudy(source, whole, questions, measured, results, comparisons, ratios)
 
 
 def _told(result: dict) -> dict:

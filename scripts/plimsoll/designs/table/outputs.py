@@ -11,7 +11,7 @@ import pandas as pd
 
 from plimsoll.claims import findings
 from plimsoll.designs.table import independence, junit, metric_figures, page
-from plimsoll.designs.table.judged_study import Judged
+from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import style
 from plimsoll.pages import wording
@@ -22,7 +22,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 PAGE = "report.html"
 
 
-def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
+def write(judged: JudgedStudy, folder: Path, inputs: Sequence[Path]) -> Path:
     """Write everything below `folder`, and return the path of the page.
 
     `inputs` are the files that the study is written in; the archive has them, and the data, besides the results. Other files
@@ -40,7 +40,7 @@ def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
     return folder / PAGE
 
 
-def _write(judged: Judged, folder: Path) -> None:
+def _write(judged: JudgedStudy, folder: Path) -> None:
     """Write everything but the archive."""
     for below in ("figures", "tables"):
         (folder / below).mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def _write(judged: Judged, folder: Path) -> None:
     )
 
 
-def rests_on(judged: Judged, result: dict) -> str:
+def rests_on(judged: JudgedStudy, result: dict) -> str:
     """Return in words what a verdict rests on: the effects, the runs, q, and what is missing."""
     rows = page.of_claim(judged, result)
     if not rows:
@@ -63,7 +63,7 @@ def rests_on(judged: Judged, result: dict) -> str:
     return " ".join(filter(None, told))
 
 
-def _tables(judged: Judged, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _tables(judged: JudgedStudy, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write the tables of a study, under the names that studies which are measured have. Return (cells, observations)."""
     from plimsoll.designs.table import row_observations
 
@@ -85,7 +85,7 @@ def _tables(judged: Judged, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return cells, made
 
 
-def _figure(judged: Judged, metric: str, folder: Path, cells: pd.DataFrame, observations: pd.DataFrame) -> dict:
+def _figure(judged: JudgedStudy, metric: str, folder: Path, cells: pd.DataFrame, observations: pd.DataFrame) -> dict:
     """Write a metric's figure, its caption and its data, and return what the page shows of it."""
     import matplotlib.pyplot as plt
 

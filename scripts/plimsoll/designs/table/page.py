@@ -11,7 +11,7 @@ from plimsoll.claims import findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.designs.table import paper_consistency
 from plimsoll.designs.table.factors import as_written
-from plimsoll.designs.table.judged_study import Judged
+from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.pages import answer, comparison_rows, forest, formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.formats import missing
 
@@ -19,7 +19,7 @@ from plimsoll.pages.formats import missing
 SHOWN, CELLS = 12, 200
 
 
-def render(judged: Judged, figures: Sequence[Mapping], cells: pd.DataFrame, assumed: Sequence[str]) -> str:
+def render(judged: JudgedStudy, figures: Sequence[Mapping], cells: pd.DataFrame, assumed: Sequence[str]) -> str:
     """Return the page as HTML. `figures` have a `name`, `title`, `picture` (path of a PNG), caption and alternative text.
 
     `cells` is the table of all cells (independence.of_cells), and `assumed` are sentences on what the verdicts assume.
@@ -50,7 +50,7 @@ def render(judged: Judged, figures: Sequence[Mapping], cells: pd.DataFrame, assu
     return formats.environment().get_template(study.design.report.TEMPLATE).render(content)
 
 
-def shown_answer(judged: Judged) -> list[dict]:
+def shown_answer(judged: JudgedStudy) -> list[dict]:
     """Return the answer for pages and the terminal, with a forest plot; empty if the study names no baseline.
 
     Its cells have no records to lead to.
@@ -65,7 +65,7 @@ def shown_answer(judged: Judged) -> list[dict]:
     return shown
 
 
-def _claim(result: dict, judged: Judged) -> dict:
+def _claim(result: dict, judged: JudgedStudy) -> dict:
     """Return a claim for the page."""
     rows = of_claim(judged, result)
     study = judged.study
@@ -90,7 +90,7 @@ def _claim(result: dict, judged: Judged) -> dict:
     }
 
 
-def of_claim(judged: Judged, result: Mapping) -> list[dict]:
+def of_claim(judged: JudgedStudy, result: Mapping) -> list[dict]:
     """Return the comparisons of a claim, the contradicted ones first."""
     own = judged.comparisons[judged.comparisons["claim"] == result["id"]]
     return wording.by_claim(own).get(result["id"], [])
@@ -104,14 +104,14 @@ def needed(result: Mapping) -> str:
     return f"About {int(number)} runs of each side should decide it, if the noise stays the same."
 
 
-def _asked(result: dict, rows: list[dict], judged: Judged) -> str:
+def _asked(result: dict, rows: list[dict], judged: JudgedStudy) -> str:
     if result["parts"] or not rows:
         return ""
     labels = list(dict.fromkeys(row["label"] for row in rows))
     return procedure_words.sentence(result["asked"], labels, len(rows), verdict_page.level_of(judged.study))
 
 
-def _cell(row: dict, judged: Judged) -> dict:
+def _cell(row: dict, judged: JudgedStudy) -> dict:
     metric = judged.study["metrics"][row["metric"]]
     return {
         **row,

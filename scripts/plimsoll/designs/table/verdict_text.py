@@ -4,11 +4,11 @@ from pathlib import Path
 
 from plimsoll.claims import verdicts
 from plimsoll.designs.table import outputs, page, paper_consistency
-from plimsoll.designs.table.judged_study import Judged
+from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.pages.formats import capital
 
 
-def text(judged: Judged, written: Path) -> str:
+def text(judged: JudgedStudy, written: Path) -> str:
     """Return the text for a terminal. `written` is the page."""
     told = [line for one in page.shown_answer(judged) for line in (one["said"], one["recommendation"]) if line]
     if told:
@@ -23,10 +23,10 @@ def text(judged: Judged, written: Path) -> str:
     return "\n".join([*told, "", *total, f"Read on: {written}"])
 
 
-def _number(judged: Judged, verdict: str) -> int:
+def _number(judged: JudgedStudy, verdict: str) -> int:
     return sum(result["verdict"] == verdict for result in judged.results)
 
 
-def status(judged: Judged, strict: bool) -> int:
+def status(judged: JudgedStudy, strict: bool) -> int:
     """Return the exit status: 1 if `strict` and a claim is contradicted, otherwise 0, as every claim has its verdict."""
     return int(strict and _number(judged, verdicts.CONTRADICTED) > 0)

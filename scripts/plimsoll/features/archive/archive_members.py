@@ -7,7 +7,7 @@ from typing import NamedTuple
 from plimsoll import paths, spelling
 from plimsoll.analysis import cell_paths, complete
 from plimsoll.config.studies import Study
-from plimsoll.errors import Damaged, PlimsollError
+from plimsoll.errors import DamagedFile, PlimsollError
 from plimsoll.features.archive.layout import ABOUT, GIVEN, MADE, OF_CONFIG, OF_EARLIER, OF_PROJECT, OF_RESULTS, OF_STUDY
 from plimsoll.features.archive.writing import Source
 from plimsoll.images import settings
@@ -76,7 +76,7 @@ def plan_of(session: Measured) -> Plan:
             rows = complete.rows_of(runs)
             made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in rows}
         except (KeyError, TypeError, ValueError) as problem:
-            raise Damaged(
+            raise DamagedFile(
                 f"{runs} is damaged. The records are not affected. Delete it: the next start of the workflow makes "
                 "it again from them."
             ) from problem

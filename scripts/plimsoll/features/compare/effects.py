@@ -23,7 +23,7 @@ from plimsoll.claims.quantities import value
 from plimsoll.claims.quantities.base import MARGIN, SHARE, Quantity
 from plimsoll.features.compare import two_sets
 from plimsoll.features.compare.two_sets import ALIKE, DIFFERENT, SAME, TOO_FEW, UNDECIDED, Between, Spreads, Terms
-from plimsoll.result_sets.sets import Judged
+from plimsoll.result_sets.sets import SessionVerdicts
 
 # The kind of a row that is about an effect.
 EFFECT = "effect"
@@ -92,7 +92,7 @@ class Session:
     `claims`.
     """
 
-    def __init__(self, judged: Judged, names: Collection[str]):
+    def __init__(self, judged: SessionVerdicts, names: Collection[str]):
         self.effects: dict[Question, dict] = {}
         self._single: dict[What, dict] = {}
         by_claim = {claim: own.to_dict("records") for claim, own in judged.comparisons.groupby("claim", sort=False)}
@@ -192,7 +192,12 @@ NOTHING = Effects(pd.DataFrame(columns=list(COLUMNS)), 0)
 
 
 def compare(
-    a: Sequence[Judged], b: Sequence[Judged], names: Collection[str], but: Collection[str], terms: Terms, tables: int
+    a: Sequence[SessionVerdicts],
+    b: Sequence[SessionVerdicts],
+    names: Collection[str],
+    but: Collection[str],
+    terms: Terms,
+    tables: int,
 ) -> Effects:
     """Return the effects that the named claims rest on, in two sets of one or several sessions each.
 

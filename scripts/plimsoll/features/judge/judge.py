@@ -8,7 +8,7 @@ import typer
 from plimsoll.cli import options, place
 
 if TYPE_CHECKING:
-    from plimsoll.designs.table.judged_study import Judged
+    from plimsoll.designs.table.judged_study import JudgedStudy
 
 
 def judge(
@@ -58,7 +58,7 @@ def judge(
     return _told(judged_study.of_files(files[:number], claims, printed=files[number:]), [claims], out, strict, json)
 
 
-def _told(found: "Judged", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
+def _told(found: "JudgedStudy", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
     """Write what a judged table has, print its verdicts, and return the exit status."""
     from plimsoll.designs.table import outputs, verdict_text
     from plimsoll.pages import command_pages

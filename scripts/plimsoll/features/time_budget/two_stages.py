@@ -52,7 +52,7 @@ EARLY = 0.1
 ROUNDED = 0.05
 
 
-class Judged(NamedTuple):
+class StudyState(NamedTuple):
     """A study as far as it is measured.
 
     - `results`, `rows`: results of the claims, and comparisons.
@@ -72,7 +72,7 @@ class Judged(NamedTuple):
     alpha: float
     ratios: dict[str, needs.Part]
 
-    def asked(self, other: "Judged | None") -> needs.BlockNeeds:
+    def asked(self, other: "StudyState | None") -> needs.BlockNeeds:
         """Return the blocks that claims need to be decided.
 
         The noise is that of these measurements; metrics that they hardly measured take that of `other` measurements.
@@ -82,7 +82,7 @@ class Judged(NamedTuple):
         noise = self.noise.or_else(other.noise) if other else self.noise
         return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
 
-    def of_answer(self, other: "Judged | None") -> list[Need]:
+    def of_answer(self, other: "StudyState | None") -> list[Need]:
         """Return the blocks that the ratios of the answer need, in their order. Noise and differences are those of `asked`."""
         noise = self.noise.or_else(other.noise) if other else self.noise
         return answer_needs.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
@@ -97,7 +97,7 @@ class Judged(NamedTuple):
         """The differences that these measurements found, for use by other measurements."""
         return needs.OtherMeasurements([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
 
-    def soonest(self, other: "Judged | None") -> list[Need]:
+    def soonest(self, other: "StudyState | None") -> list[Need]:
         """Return the blocks that claims need if noise and differences are as `other` measurements found them.
 
         Empty without these.
@@ -164,13 +164,13 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
         spend(study, hours, settings)
 
 
-def judge(folder: Path, study: Study) -> Judged:
+def judge(folder: Path, study: Study) -> StudyState:
     """Judge a study by its results in a folder."""
     plan = plan_file.read(folder / "plan.json")
     return of_tables(study, plan, *_tables(folder, plan))
 
 
-def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | None:
+def reference(study: Study, plan: Plan, own: Path | None = None) -> StudyState | None:
     """Judge the reference measurements of a study, restricted to cells of this machine's plan. Return None without such
     measurements.
 
@@ -192,13 +192,13 @@ def _started(runs: pd.DataFrame) -> set[float]:
     return set(runs["started"].dropna()) if "started" in runs else set()
 
 
-def of_nothing(study: Study, plan: Plan) -> Judged:
+def of_nothing(study: Study, plan: Plan) -> StudyState:
     """Judge a study as if nothing were measured: its parts are all that can be tested here."""
     nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
     return of_tables(study, plan, nothing, pd.DataFrame())
 
 
-def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> Judged:
+def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> StudyState:
     """Judge a study by its tables of observations and of runs."""
     measured, claims = StudyObservations(study, plan, observations, runs, brief=True), book.load(study["id"])
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
@@ -207,7 +207,7 @@ def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.Dat
     ratios = answer_needs.parts(measured, study["alpha"])
     pooled = [*(part for each in parts.values() for part in each), *ratios.values()]
     noise = needs.Noise(pooled, plan, study.design.factors.OF_NOISE)
-    return Judged(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
+    return StudyState(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
 
 
 def _tables(folder: Path, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -312,7 +312,7 @@ def _of_both(ratios: Sequence[str], claims: Sequence[str]) -> str:
 
 
 def second_stage(
-    judged: Judged, other: Judged | None, hours: float, before: float
+    judged: StudyState, other: StudyState | None, hours: float, before: float
 ) -> tuple[dict[str, int], list[str], list[str]]:
     """Return (blocks by cell, ratios, claims) of the second stage. The rest of the hours is for the answer and for
     claims that are not clear.
@@ -324,7 +324,7 @@ def second_stage(
     return _bought(judged, other, measured, FOR_MEASURING * hours * 3600 - spent)
 
 
-def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: float) -> str:
+def _early(judged: StudyState, blocks: Mapping[str, int], hours: float, before: float) -> str:
     """Return a sentence that a second stage with these blocks ends early, and why; empty if it does not."""
     measuring = FOR_MEASURING * hours * 3600
     left = measuring - (costs.of(judged.plan, judged.runs).seconds(blocks) - before)
@@ -337,7 +337,7 @@ def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: floa
 
 
 def _bought(
-    judged: Judged, other: Judged | None, measured: Costs, budget: float
+    judged: StudyState, other: StudyState | None, measured: Costs, budget: float
 ) -> tuple[dict[str, int], list[str], list[str]]:
     """Return (blocks by cell, ratios, claims) for `budget` more seconds: first the answer's share, then claims, then
     the answer again."""
@@ -370,20 +370,20 @@ def _measured(folder: Path) -> bool:
     return (folder / "runs.csv").exists()
 
 
-def _given_until(moment: float, judged: Judged, before: float) -> float:
+def _given_until(moment: float, judged: StudyState, before: float) -> float:
     """Return the hours of a time budget whose second stage ends at a moment (seconds since 1970)."""
     used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - before
     left = moment - time.time() - timetable.STAGE
     return round((used + max(0.0, left)) / 3600 / FOR_MEASURING, 4)
 
 
-def _spent(judged: Judged, noted: dict) -> float:
+def _spent(judged: StudyState, noted: dict) -> float:
     """Return the hours of all time budgets that are spent after the first stage of the last one."""
     used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
     return round(sum(noted["given"][:-1]) + used / 3600 / FOR_MEASURING, 2)
 
 
-def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, given: float) -> None:
+def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent: float, given: float) -> None:
     """Save a forecast: the claims that are decided after the hours `spent`, and those that would be after `given` and
     more hours.
 
@@ -408,7 +408,7 @@ def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, 
     forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
 
 
-def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answered:
+def _of_answer(judged: StudyState, measured: Costs, given: float) -> forecasts.Answered:
     """Return how many ratios of the answer are known, and the total hours after which the answer's share will have paid
     for all."""
     now, least = blocks_of(judged.plan), {}
@@ -419,7 +419,7 @@ def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answe
     return {"known": judged.answered, "ratios": len(judged.ratios), "hours": round(ROUNDED * steps, 2)}
 
 
-def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
+def _within(judged: StudyState, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
     """Return the open claims that have fewer blocks than they need, and would have enough with `blocks`.
 
     Differences and spreads are taken as estimated. A claim that has enough blocks already is open because there is no
@@ -442,7 +442,7 @@ def _estimated(result: dict) -> bool:
     return bool(number) and not math.isnan(number)
 
 
-def _said(judged: Judged) -> str:
+def _said(judged: StudyState) -> str:
     settled, testable = needs.decided(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are known"
     return f"{ratios}, and {settled} of {testable} testable claims are decided"

@@ -4,7 +4,7 @@ from plimsoll.interchange import SecondHost
 from plimsoll.runtimes.networks.far_host import Link
 from plimsoll.runtimes.networks.host_bridge import HostBridge
 from plimsoll.runtimes.networks.second_host import ByName
-from plimsoll.runtimes.networks.switch_network import OpenVSwitch, Wired
+from plimsoll.runtimes.networks.switch_network import OpenVSwitch, SwitchNetwork
 
 # Bridge by which a parent on the host's network connects its children.
 CHILDREN = HostBridge("plimsoll-child")
@@ -15,7 +15,7 @@ UNSHAPED = Link(shaped=False)
 # Network to a second host that is another machine. Here it only sweeps what any such network has left.
 BY_NAME = ByName()
 # Switch that connects containers of different kinds, and a bridge that is treated alike.
-SWITCH, PLAIN_BRIDGE = OpenVSwitch("plimsoll-ovs"), Wired("plimsoll-br")
+SWITCH, PLAIN_BRIDGE = OpenVSwitch("plimsoll-ovs"), SwitchNetwork("plimsoll-br")
 
 
 def way(second: SecondHost | None, shaped: bool = True) -> Link | ByName:

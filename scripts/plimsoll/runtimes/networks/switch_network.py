@@ -32,7 +32,7 @@ SILENT = ("sh", "-c", 'echo 8 >"/proc/sys/net/ipv4/conf/$0/arp_ignore"')
 READY_SECONDS, END_SECONDS = 10.0, 5.0
 
 
-class Wired(Network):
+class SwitchNetwork(Network):
     """Network of a bridge on this host. It is made for a run, and removed with it.
 
     `device` is the name of the switch on this host, and the beginning of its wires' names. The virtual devices have
@@ -108,7 +108,7 @@ class Wired(Network):
         """Remove the parts of the switch that are not devices."""
 
 
-class OpenVSwitch(Wired):
+class OpenVSwitch(SwitchNetwork):
     """Open vSwitch: in the kernel if the kernel has it, otherwise in user space.
 
     Its daemons are children of the run, so their processor time counts as the run's.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.config.studies import Study
-from plimsoll.errors import Damaged, plain
+from plimsoll.errors import DamagedFile, plain
 from plimsoll.interchange import Plan
 from plimsoll.measuring import failing_groups, progress, record, status
 from plimsoll.terminal.live import words
@@ -91,7 +91,7 @@ class OfStudy:
         run, found = row[0], row[3]
         try:
             made = record.read(self.queue.folder / "runs" / f"{run}.json")
-        except (Damaged, OSError):
+        except (DamagedFile, OSError):
             return ""
         key = failing_groups.alike(made)
         self._alike[key] += 1
