@@ -137,7 +137,7 @@ def results(folder: Path) -> list[str]:
     for study in sorted(path.parent for path in folder.glob("*/raw")):
         try:
             named = set(_named(study))
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         for attempt in _attempts(study / "raw"):
             inside = f"{attempt.relative_to(study)}/"
@@ -153,7 +153,7 @@ def results(folder: Path) -> list[str]:
 def _named(study: Path) -> Iterator[str]:
     """Yield the folders of raw output that a study's records name, each with a slash at its end.
 
-    Raise record.Damaged if a record cannot be read.
+    Raise record.DamagedFile if a record cannot be read.
     """
     for place in ("runs", "archive"):
         for path in (study / place).rglob("*.json"):

@@ -46,7 +46,7 @@ class Misfit(Exception):
 def read(path: Path, kind: Any, remedy: str) -> Any:
     """Return the document in a file, which must be of type `kind` (a TypedDict, or a type such as dict[str, int]).
 
-    Raise OSError if the file cannot be read. Raise Damaged, with the `remedy` in its text, if the document is of
+    Raise OSError if the file cannot be read. Raise DamagedFile, with the `remedy` in its text, if the document is of
     another type.
     """
     content = path.read_bytes()

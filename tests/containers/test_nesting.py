@@ -390,7 +390,7 @@ def test_a_server_s_engine_that_dies_interrupts_its_run(workspace, as_before, mo
 
 
 def test_a_server_on_another_machine_ends_with_a_killed_measurement(second):
-    server = subprocess.Popen(second_host.Reached(second).kept(["sleep", "1010"]), stdin=subprocess.PIPE)
+    server = subprocess.Popen(second_host.SshMachine(second).kept(["sleep", "1010"]), stdin=subprocess.PIPE)
     found = ["pgrep", "-f", "^sleep 1010"]
     assert until(lambda: subprocess.run(found, capture_output=True).returncode == 0)
     server.kill()
@@ -399,7 +399,7 @@ def test_a_server_on_another_machine_ends_with_a_killed_measurement(second):
 
 
 def test_files_there_that_are_not_the_image_s_are_refused(workspace, second, image):
-    second_host.Reached(second).hold(image)
+    second_host.SshMachine(second).hold(image)
     (program,) = COPIES.glob("*/opt/plimsoll/bin/netserver")
     program.write_bytes(b"another")
     found = workspace.run("network/docker/bare/host/two")

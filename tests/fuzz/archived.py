@@ -30,7 +30,10 @@ def _members() -> dict[str, bytes]:
     study = built(STUDY)
     made_up.write(place / "results" / STUDY, study, made_up.plan_of(study, host_of(1, 2, memory=24 * 2**30)))
     packing.pack(
-        archive_members.measured({STUDY: study}, place / "results"), place / "results", place / "whole.zip", drawn=False
+        archive_members.measured_sessions({STUDY: study}, place / "results"),
+        place / "results",
+        place / "whole.zip",
+        drawn=False,
     )
     with zipfile.ZipFile(place / "whole.zip") as file:
         return {name: file.read(name) for name in file.namelist()}

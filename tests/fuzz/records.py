@@ -84,7 +84,7 @@ def _record(name: str) -> Reader:
         runs.to_csv(folder() / "runs.csv", index=False)
         run_list.told(runs, plan, folder() / "runs")
         if runs["status"].iloc[0] == "damaged":
-            raise record.Damaged(str(runs["reason"].iloc[0]))
+            raise record.DamagedFile(str(runs["reason"].iloc[0]))
         return observations, runs
 
     def values(found: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float]:

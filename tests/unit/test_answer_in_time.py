@@ -23,7 +23,7 @@ from tests.unit.test_hours import once, plan_of  # noqa: F401  fixtures
 # the 126 s of a block of everything.
 FIRST_METRICS = ("randomring_bandwidth", "pingpong_bandwidth", "randomaccess_rate", "ptrans_bandwidth")
 STEPS = "One container per core instead of one container"
-GIVEN = forecasts.Given(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
+GIVEN = forecasts.GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
     answered = {"known": 28, "ratios": 84, "hours": 0.4}
     told = {"settled": 1, "testable": 50, "forecasts": [], "never": []}
     forecasts.add(tmp_path, hours=0.15, answer=answered, **told)
-    given = forecasts.given("liu2020", tmp_path)
+    given = forecasts.given_time("liu2020", tmp_path)
     assert given == GIVEN
     said, recommendation = results_summary._answers(tmp_path / "answer.csv", liu2020)
     assert said.startswith(f"The answer: {STEPS}: 14 of 28 ratios lose more than 5 %.")
@@ -197,9 +197,9 @@ def test_where_nothing_was_measured_for_want_of_time_that_is_said(too_short, liu
 
 
 def test_an_older_forecast_of_no_answer_has_a_command_too(tmp_path):
-    assert forecasts.given("liu2020", tmp_path) is None
+    assert forecasts.given_time("liu2020", tmp_path) is None
     forecasts.add(tmp_path, hours=0.5, settled=1, testable=50, forecasts=[], never=[])
-    assert forecasts.given("liu2020", tmp_path).command == "./plimsoll reproduce liu2020 --hours 1"
+    assert forecasts.given_time("liu2020", tmp_path).command == "./plimsoll reproduce liu2020 --hours 1"
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))

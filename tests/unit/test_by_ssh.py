@@ -49,7 +49,7 @@ class World:
         ssh = folder / "ssh"
         ssh.write_text(SSH.format(folder=folder))
         ssh.chmod(0o755)
-        self.host = ssh_host.Reached("far", "me@far", "kept/far")
+        self.host = ssh_host.SshHost("far", "me@far", "kept/far")
 
     @property
     def there(self) -> Path:
@@ -130,7 +130,7 @@ def test_a_host_that_stays_away_is_given_up(world, monkeypatch):
         return there
 
     monkeypatch.setattr(ssh_host, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(ssh_host.Reached, "look", look)
+    monkeypatch.setattr(ssh_host.SshHost, "look", look)
     with pytest.raises(ssh_host.CutOff, match="No route to host"):
         world.measure()
 

@@ -57,8 +57,8 @@ def changed(told: FigureData, which, change) -> FigureData:
     return replace(told, observations=table)
 
 
-def drawn(told: FigureData) -> chart.Drawn:
-    return chart.drawn(designs.find(told.design).chart(told.chart), told)
+def drawn(told: FigureData) -> chart.DrawnFigure:
+    return chart.draw_figure(designs.find(told.design).chart(told.chart), told)
 
 
 def texts(figure) -> list[Text]:

@@ -47,7 +47,7 @@ def own(tmp_path):
     return made
 
 
-def claim_of(checked: study.Checked, name: str) -> study.Claim:
+def claim_of(checked: study.CheckedStudy, name: str) -> study.Claim:
     return next(claim for claim in checked.claims if claim.id == name)
 
 

@@ -130,7 +130,7 @@ def test_what_there_was_no_time_for_is_told_from_runs_that_failed(measured, plan
     assert said in found["undecidable"]
     if stages:
         short = {**claim(decide=found, study="liu2020")}, [row(n=0, detectable=None, test="none: too few blocks")]
-        given = forecasts.Given(0.15, "./plimsoll reproduce liu2020 --hours 0.3")
+        given = forecasts.GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.3")
         (_, told) = wording.undecided(*short, given)
         assert told == "Not in the 0.15 h: ./plimsoll reproduce liu2020 --hours 0.3 measures more."
         assert wording.undecided(*short)[1] == "The time that was given is too short for it."

@@ -50,7 +50,7 @@ def window(memory=(4 * GIB, 4 * GIB), **used) -> readings.Window:
 def look(tmp_path):
     """Return a function that sees the made-up machine with two sockets, with some files, and with other values."""
 
-    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> readings.Seen:
+    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> readings.Readings:
         root = put(machine.write(tmp_path / "machine"), files or {})
         sysfs = root / "sys"
         allowed = {"cpusets": True, "root": True, "events": {"cycles": "cycles"}, "perf_event_paranoid": "2"}
@@ -66,7 +66,7 @@ def look(tmp_path):
             "runtimes": {"docker": Runtime("required", version="Docker 28")},
             "folder": tmp_path,
         }
-        return readings.Seen(**{**usual, **values})
+        return readings.Readings(**{**usual, **values})
 
     return of
 

@@ -302,7 +302,7 @@ def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monke
     asked = []
     for one in measure._means(run)[:2]:
         monkeypatch.setattr(one, "examine", lambda image, name=one.name: asked.append(name))
-    monkeypatch.setattr(second_host, "Reached", Silent)
+    monkeypatch.setattr(second_host, "SshMachine", Silent)
     monkeypatch.setattr(measure.lock, "TEMPORARY", tmp_path / "none")
     sentence = "^the second host root@far does not answer .no route to host.: look whether it is up, and whether ssh root@far"
     with pytest.raises(Outage, match=sentence):

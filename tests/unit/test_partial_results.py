@@ -131,20 +131,20 @@ def run(name: str, figure: str, results: Path) -> None:
             done.raise_error()
 
 
-def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list[chart.Drawn]:
+def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list[chart.DrawnFigure]:
     """Make all that the workflow makes from the kept records, in the working directory. Return the figures that were
     drawn: one for each chart, or `every` one."""
     study, folder = built(name), Path("results", name)
     folder.mkdir(parents=True)
     made_up.write(folder, study, plan, kept=kept)
-    drawn: list[chart.Drawn] = []
+    drawn: list[chart.DrawnFigure] = []
     opened: set[str] = set()
 
     def draw(study: Study, figure: str) -> None:
         source = made_up.chart_of(study, figure)
         data = render.gather(study, plan_file.read(folder / "plan.json", study.design.factors), figure, folder, None)
         if source.name not in opened or every:
-            drawn.append(chart.drawn(study.design.chart(source.name), data))
+            drawn.append(chart.draw_figure(study.design.chart(source.name), data))
             drawn[-1].save(folder / "figures" / figure)
             data.write(folder / "figures")
             if source.name not in opened:

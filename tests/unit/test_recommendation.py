@@ -9,7 +9,7 @@ from plimsoll.claims import answer
 from plimsoll.config import studies
 from plimsoll.pages import answer as answer_page
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 from tests.conftest import PROJECT, built
 
@@ -45,7 +45,7 @@ def planted(name: str, shown: dict[str, str], otherwise: str = "open") -> pd.Dat
     return table
 
 
-def of(name: str, table: pd.DataFrame, which: int = 0, given: Given | None = None) -> dict:
+def of(name: str, table: pd.DataFrame, which: int = 0, given: GivenTime | None = None) -> dict:
     return answer_page.shown(table, built(name), given)[which]
 
 
@@ -88,7 +88,7 @@ def test_of_nothing_known_nothing_is_recommended_but_a_command():
         "Nothing can be recommended about splitting a job over containers: none of 28 ratios shows a difference above 5 %, "
         "and 28 leave a loss of 20 % possible. `./plimsoll precise liu2020 --maximum 40` should decide half."
     )
-    given = Given(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
+    given = GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
     unmeasured = of("liu2020", planted("liu2020", {}, ""), given=given)
     assert unmeasured["recommendation"].endswith(
         "one container per core instead of one container is not in the 0.15 h. "

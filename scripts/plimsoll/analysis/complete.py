@@ -42,7 +42,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     """Return a sentence if all cells of a study have a run that counts. Raise PlimsollError, naming the cells, if some
     have none.
 
-    Raises Damaged if the table has a run of a cell that the plan does not have.
+    Raises DamagedFile if the table has a run of a cell that the plan does not have.
     """
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
     for row in rows:

@@ -124,7 +124,7 @@ def _text(path: Path) -> str:
 
 
 def run(study: Study, cell: str, repetition: int) -> Told:
-    """Return a run's record in words. Raise Damaged if the file is no record, and PlimsollError if there is none."""
+    """Return a run's record in words. Raise DamagedFile if the file is no record, and PlimsollError if there is none."""
     from plimsoll.errors import PlimsollError
     from plimsoll.measuring import record, staleness
 

@@ -107,5 +107,5 @@ def _was_idle(found: Record) -> bool:
 def _counts(study_folder: Path, path: str, number: int) -> bool:
     try:
         return record.glance(record.path_of(study_folder / "runs", path, number))["status"] in status.COUNTED
-    except (FileNotFoundError, record.Damaged):
+    except (FileNotFoundError, record.DamagedFile):
         return False

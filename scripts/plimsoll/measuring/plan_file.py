@@ -16,7 +16,7 @@ AGAIN = "delete it, and start the workflow again, which writes it again"
 def read(path: Path, factors: Factors | None = None) -> Plan:
     """Return a study's plan, with the runs in its order as (cell, repetition) tuples.
 
-    The `factors` of its design, if they are given, say which keys its cells have. Raise Damaged if the file does not
+    The `factors` of its design, if they are given, say which keys its cells have. Raise DamagedFile if the file does not
     hold a plan.
     """
     plan = documents.read(path, Plan, AGAIN)
@@ -57,7 +57,7 @@ def _damaged(path: Path, misfit: documents.Misfit) -> DamagedFile:
 def of_run(path: Path, cell: str, repetition: int) -> Plan:
     """Return a study's plan as a single run needs it. Only the run's cell is checked, because a plan has thousands.
 
-    Raise PlimsollError if the plan cannot be read or has no such run, and Damaged if it does not hold what a plan does.
+    Raise PlimsollError if the plan cannot be read or has no such run, and DamagedFile if it does not hold what a plan does.
     """
     try:
         plan = documents.read(path, PlanHead, AGAIN)
@@ -86,7 +86,7 @@ def _refuse_other_parts(plan: dict) -> None:
 
 
 def refuse_misfits(path: Path, plan: Plan, cells: Iterable[str], kind: type) -> None:
-    """Raise Damaged if one of these cells of a plan is not of the type `kind`, the type of its design's cells."""
+    """Raise DamagedFile if one of these cells of a plan is not of the type `kind`, the type of its design's cells."""
     try:
         documents.fit({cell: plan["cells"][cell] for cell in cells}, dict[str, kind])
     except documents.Misfit as misfit:
@@ -94,5 +94,5 @@ def refuse_misfits(path: Path, plan: Plan, cells: Iterable[str], kind: type) -> 
 
 
 def image(path: Path) -> Image:
-    """Return the description of an image from its file. Raise Damaged if the file does not hold one."""
+    """Return the description of an image from its file. Raise DamagedFile if the file does not hold one."""
     return documents.read(path, Image, "delete it, and start the workflow again, which makes it again")

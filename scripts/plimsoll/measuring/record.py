@@ -86,7 +86,7 @@ def _settle(folder: Path) -> None:
 def read(path: Path, kind: type = Record) -> Record:
     """Return the record in a file. `kind` is the type of all records, or of a design's records.
 
-    Raise Damaged, with the reason, if the file is truncated, was changed, or does not hold what such a record has.
+    Raise DamagedFile, with the reason, if the file is truncated, was changed, or does not hold what such a record has.
     """
     _refuse_changed(path)
     try:
@@ -107,7 +107,7 @@ def read(path: Path, kind: type = Record) -> Record:
 
 
 def _refuse_changed(path: Path) -> None:
-    """Raise Damaged if a record's file is not what was written. Records of older versions have no checksum, and are
+    """Raise DamagedFile if a record's file is not what was written. Records of older versions have no checksum, and are
     accepted."""
     try:
         text = path.read_bytes()
@@ -152,7 +152,7 @@ END = b"\n}\n"
 def glance(path: Path | str) -> dict[str, str]:
     """Return a record's `fingerprint` and `status`, and `starts` if it has them, without reading what else it holds.
 
-    That takes a fifth of the time (of 2,000 records). Raise FileNotFoundError if the file is missing, and Damaged if it
+    That takes a fifth of the time (of 2,000 records). Raise FileNotFoundError if the file is missing, and DamagedFile if it
     is no record.
     """
     with open(path, "rb") as file:

@@ -39,7 +39,7 @@ def look(path: Path | str) -> Look:
         glanced = record.glance(path)
     except FileNotFoundError:
         return Look(False)
-    except record.Damaged:
+    except record.DamagedFile:
         return Look(True)
     return _look_of(glanced)
 
@@ -102,7 +102,7 @@ def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: 
                 os.utime(target)
                 return old, None
             place = archive / old["fingerprint"]
-        except record.Damaged as damage:
+        except record.DamagedFile as damage:
             print(f"plimsoll: {damage}; it is set aside and measured again.", file=sys.stderr, flush=True)
             place = archive / "damaged"
         record.set_aside(target, place)
@@ -112,7 +112,7 @@ def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: 
 def in_archive(study_folder: Path, cell: Cell, repetition: int) -> tuple[Path, Record] | None:
     """Return path and content of the latest record of a run in the archive that counts; None if no record there does."""
     for path in sorted((study_folder / ARCHIVE / cell["fingerprint"]).glob(f"{repetition}-*.json"), reverse=True):
-        with contextlib.suppress(record.Damaged):
+        with contextlib.suppress(record.DamagedFile):
             old = record.read(path)
             if old["status"] in status.COUNTED:
                 return path, old

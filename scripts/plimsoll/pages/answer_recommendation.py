@@ -16,7 +16,7 @@ from plimsoll.config.answers import STEPS
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS, PERCENT, capital, listed, not_in, size
 from plimsoll.pages.formats import missing
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # What is known of a row that shows no difference: too little for a recommendation, or nothing at all.
 OPEN, MISSING = "open", "missing"
@@ -53,7 +53,7 @@ class Advice(NamedTuple):
     bounded: bool
 
 
-def recommended(parts: list[dict], named: Mapping, study: str | None, given: Given | None) -> Advice:
+def recommended(parts: list[dict], named: Mapping, study: str | None, given: GivenTime | None) -> Advice:
     """Return what to do and what is unknown, each in sentences.
 
     `parts` are those of an answer (plimsoll.pages.answer), and `named` is the answer in the file of the `study`, which is
@@ -269,7 +269,7 @@ def _command(rows: list[Row], study: str | None) -> str:
 
 
 def _nothing(
-    rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str | None, given: Given | None
+    rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str | None, given: GivenTime | None
 ) -> str:
     """Return sentences for an answer that recommends nothing: which comparison is missing, and what to type."""
     begun = f"Nothing can be recommended about {rules['about']}"

@@ -33,7 +33,7 @@ from plimsoll.pages import (
     wording,
 )
 from plimsoll.planning import forecasts, planner, repetitions
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # The sizes of the memory nodes do not fit the host's memory if their sum differs from it by more than this share.
 FITS = 0.1
@@ -66,7 +66,7 @@ def render(loaded: Study, sources: Sources) -> str:
     csvs = (sources.runs, sources.observations, sources.tests)
     runs, observations, tests = (collect.table(path, plan["factors"]) for path in csvs)
     results, comparisons = verdict_page.read(sources.verdicts, sources.comparisons)
-    given = forecasts.given(loaded["id"], sources.plan.parent)
+    given = forecasts.given_time(loaded["id"], sources.plan.parent)
     content = {
         "study": loaded,
         "of_paper": "doi" in loaded["citation"],
@@ -158,7 +158,7 @@ def _planned(plan: Plan) -> dict:
     return {"cells": sum(number > 0 for number in here), "each": each, "left": here.count(0)}
 
 
-def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, given: Given | None) -> dict:
+def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, given: GivenTime | None) -> dict:
     """Return the claims by verdict, each with its effects and with what would decide it, in words, and their filters."""
     rows = wording.by_claim(comparisons)
     told = [
@@ -178,7 +178,7 @@ def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, give
     }
 
 
-def _claim(result: dict, rows: list[dict], study: Study, given: Given | None) -> dict:
+def _claim(result: dict, rows: list[dict], study: Study, given: GivenTime | None) -> dict:
     """Return a claim for the page. `rows` are its comparisons, and `given` is the time that it had."""
     return {
         **result,

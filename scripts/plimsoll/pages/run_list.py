@@ -48,7 +48,7 @@ def _run(row: dict, plan: Plan, records: Path) -> dict:
     described = {"cell": path, "repetition": repetition, "status": row["status"]}
     try:
         recorded = record.read(record.path_of(records, path, repetition))
-    except record.Damaged:
+    except record.DamagedFile:
         # Without the record nothing is known of the attempts. The table of runs says what is wrong with it.
         there = record.path_of(records, path, repetition).exists()
         attempts = [{"status": row["status"], "reason": row["reason"], "raw": None}]

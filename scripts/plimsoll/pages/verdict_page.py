@@ -28,7 +28,7 @@ from plimsoll.pages import (
     wording,
 )
 from plimsoll.planning import forecasts, precision
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -61,7 +61,7 @@ class StudyVerdicts(NamedTuple):
     comparisons: pd.DataFrame
     answer: pd.DataFrame
     told: dict
-    given: Given | None
+    given: GivenTime | None
 
     @property
     def study(self) -> str:
@@ -113,7 +113,7 @@ def judged(files: Sequence[Path]) -> StudyVerdicts:
     """Return what a study's FILES hold."""
     verdicts_of, compared, answered, told = files
     results, comparisons = read(verdicts_of, compared)
-    given = forecasts.given(results[0]["study"], answered.parent)
+    given = forecasts.given_time(results[0]["study"], answered.parent)
     return StudyVerdicts(results, comparisons, claims_answer.read(answered), claims_sessions.read(told), given)
 
 
@@ -151,7 +151,7 @@ def render(
     answers: dict[str, pd.DataFrame],
     studies: dict[str, Study],
     told: dict[str, dict],
-    given: Mapping[str, Given | None] = MappingProxyType({}),
+    given: Mapping[str, GivenTime | None] = MappingProxyType({}),
 ) -> str:
     """Return the page as HTML.
 
@@ -195,7 +195,7 @@ def render(
     )
 
 
-def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | None) -> dict:
+def _shown(result: dict, rows: list[dict], study: dict | None, given: GivenTime | None) -> dict:
     """Return a claim for the page.
 
     Without a `study`, nothing of it was measured. `given` is the time that it had.

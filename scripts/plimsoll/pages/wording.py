@@ -28,7 +28,7 @@ from plimsoll.pages.formats import (
 )
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # The profile that make takes by default.
 USUAL_PROFILE = "quick"
@@ -287,7 +287,7 @@ def unwatched(claim: dict) -> str:
     return f"In {cells}, what neighbours used could not be told apart from the runs, so that none was left out for it."
 
 
-def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list[str]:
+def undecided(claim: dict, rows: list[dict], given: GivenTime | None = None) -> list[str]:
     """Return sentences on an inconclusive claim: what its blocks could have found, and if more repetitions would decide it.
 
     `given` is the time that was given to the study. A claim that only the cells of another study answer has none: its
@@ -334,7 +334,7 @@ def _between(claim: dict, sizes: list[float]) -> str:
     return value_range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
-def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
+def _would_take(claim: dict, rows: list[dict], given: GivenTime | None) -> str:
     """Return whether more repetitions would decide a claim, and what they would take (plimsoll.claims.decision_cost)."""
     decide = claim["decide"]
     if decide["undecidable"] == TOO_SHORT:

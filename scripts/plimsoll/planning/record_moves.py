@@ -70,7 +70,7 @@ def _put_aside(folder: Path, cell: Cell, repetition: int) -> Record | None:
     if seen.fingerprint in (None, cell["fingerprint"]) or seen.status not in status.COUNTED:
         return None
     # A damaged record is reported when it is moved to the archive.
-    with contextlib.suppress(record.Damaged):
+    with contextlib.suppress(record.DamagedFile):
         return record.read(path)
     return None
 

@@ -49,13 +49,13 @@ NOTHING = RequestedRepetitions({})
 
 
 def read_request(results: Path, profile: str) -> RequestedRepetitions:
-    """Return the repetitions that were requested for this profile. Raise Damaged if the file is damaged."""
+    """Return the repetitions that were requested for this profile. Raise DamagedFile if the file is damaged."""
     found = noted(results, profile)
     return RequestedRepetitions(found["cells"], found.get("exact", False), found.get("hours")) if found else NOTHING
 
 
 def noted(results: Path, profile: str) -> Noted | None:
-    """Return the file's content if it is about this profile, otherwise None. Raise Damaged if the file is damaged."""
+    """Return the file's content if it is about this profile, otherwise None. Raise DamagedFile if the file is damaged."""
     path = results / FILE
     if not path.exists():
         return None

@@ -75,7 +75,7 @@ def _described(folder: Path) -> dict[str, str]:
         try:
             found = record.read(path)
             return {"profile": found["profile"], "image": found["image"]["id"]}
-        except (record.Damaged, KeyError, TypeError):
+        except (record.DamagedFile, KeyError, TypeError):
             continue
     return {"profile": "", "image": ""}
 

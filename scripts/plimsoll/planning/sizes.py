@@ -37,7 +37,7 @@ def of(results: Path, study: Study, profile: dict, host: Topology, make: Make) -
     """Return what a study's problem sizes follow from on a host: what was saved in `results`, as far as the sizes still
     fit.
 
-    Raise Damaged if the saved file is damaged.
+    Raise DamagedFile if the saved file is damaged.
     """
     seen = sizing.seen(host)
     noted = next(filter(None, (_noted(folder, study, seen, make) for folder in _folders(results, study["id"]))), None)

@@ -235,7 +235,7 @@ def _valid(runs: Path) -> Iterator[interchange.Record]:
     for path in sorted(runs.glob("*.json")):
         try:
             recorded = record.read(path)
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         if recorded["status"] == status.VALID:
             yield recorded

@@ -221,7 +221,7 @@ def _answers(path: Path, study: Study) -> list[str]:
 
     if not path.is_file():
         return []
-    shown = answer_page.shown(answer.read(path), study, forecasts.given(study["id"], path.parent))
+    shown = answer_page.shown(answer.read(path), study, forecasts.given_time(study["id"], path.parent))
     return [line for one in shown for line in _lines(one)]
 
 

@@ -15,7 +15,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.runtimes.base import HOST, Node, output
 from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.base import HostNetwork, Network
-from plimsoll.runtimes.networks.second_host import Reached
+from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.services import daemon
 from plimsoll.services.containers import Services, wait_for
 from plimsoll.workloads import netperf
@@ -63,7 +63,7 @@ def between(task) -> Iterator[Pair]:
         address = far.address if cell["hosts"] == TWO else address_of(client, server or HOST)
         if not server:
             # Another machine may be reached at an address that no interface of its own has.
-            role = _listening(port, "" if isinstance(far, Reached) else address)
+            role = _listening(port, "" if isinstance(far, SshMachine) else address)
             server = stack.enter_context(daemon.listening(far, task.specs()[0], role, task.attempt.folder / "netserver.log"))
         yield Pair(client, server, address, port)
 

@@ -18,7 +18,7 @@ from plimsoll.host import processes, run_files, topology
 from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.networks import host_networks
-from plimsoll.runtimes.networks.second_host import Reached
+from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.runtimes.networks.switch_network import SwitchNetwork
 from plimsoll.services import daemon
 from plimsoll.services.containers import Services, all_counted
@@ -80,7 +80,7 @@ class Task(Base):
 
         Raise InvalidOutput if it did not become idle in time.
         """
-        if not isinstance(far := getattr(self.network, "far", None), Reached):
+        if not isinstance(far := getattr(self.network, "far", None), SshMachine):
             return {}
         processor = self.cell["parameters"]["second_host"]["processor"]
         return {"settled": daemon.settled(far, self.attempt.image, processor, self.attempt.plan["limits"]["idle"])}

@@ -14,7 +14,7 @@ from plimsoll.host import cpulist
 from plimsoll.measuring import binding_check as of_programs
 from plimsoll.measuring.process import said
 from plimsoll.runtimes.base import Node
-from plimsoll.runtimes.networks.second_host import Reached, ours
+from plimsoll.runtimes.networks.second_host import SshMachine, ours
 from plimsoll.workloads import netperf
 
 # A process that watches another machine and takes longer than this hangs (s).
@@ -40,7 +40,7 @@ def watching(pair: Pair) -> subprocess.Popen | None:
 
     Call it before the test starts. Return None if the server is on this machine.
     """
-    return pair.server.watch(str(pair.port)) if isinstance(pair.server, Reached) else None
+    return pair.server.watch(str(pair.port)) if isinstance(pair.server, SshMachine) else None
 
 
 def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = None) -> str | None:
@@ -50,12 +50,12 @@ def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = Non
     """
     ends = list(zip((("netperf", pair.client), ("netserver", pair.server)), binding, strict=True))
     wholes = [elsewhere(node, place) for (_, node), place in ends if node.whole]
-    needed = {name: {place} for (name, node), place in ends if not (node.whole or isinstance(node, Reached))}
+    needed = {name: {place} for (name, node), place in ends if not (node.whole or isinstance(node, SshMachine))}
     here = of_programs.problem(lambda: programs(pair.port), needed)
     return "; ".join(filter(None, [*wholes, here, _there(pair.server, binding[1], watch) if watch else None])) or None
 
 
-def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
+def _there(server: SshMachine, place: int, watch: subprocess.Popen) -> str | None:
     """Return in words where a server on another machine was bound; None if it was bound to processor `place`."""
     seen, _ = said(watch, WATCH_SECONDS) or ("", "")
     bound = [line.removeprefix("bound ") for line in ours(seen)]

@@ -24,7 +24,7 @@ from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import LABEL, Node, Runtime, Scratch, Spec, output
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.networks import host_networks, second_host
-from plimsoll.runtimes.networks.second_host import Reached
+from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.services import daemon, iterations, limits, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.containers import Services, all_counted
@@ -132,11 +132,11 @@ class _Run(Run):
         """
         self.network.set_up()
         far, told = self.network.far, {}
-        if isinstance(far, Reached):
+        if isinstance(far, SshMachine):
             processor = self.cell["parameters"]["second_host"]["processor"]
             told = {"settled": daemon.settled(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
         # The machine may be reached at an address that is not its own, so the server listens on all addresses there.
-        address = "" if isinstance(far, Reached) else far.address
+        address = "" if isinstance(far, SshMachine) else far.address
         role = self.service.at(address, port := daemon.free_port(far))
         spec = Spec(self.attempt.identity, "server", self.image, self.folder)
         stack.enter_context(daemon.listening(far, spec, role, self.folder / "server.log"))

@@ -18,7 +18,7 @@ from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.runtimes import docker_elsewhere
 from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
-from plimsoll.runtimes.networks.second_host import Away, Reached
+from plimsoll.runtimes.networks.second_host import Away, SshMachine
 from plimsoll.services import daemon, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.containers import Services
@@ -104,7 +104,7 @@ class _Run(Run):
         self.held.enter_context(docker_elsewhere.held(engine.host))
         engine.sweep()
         engine.hold(self.attempt.image, store.folder_of(self.attempt.image) / store.ARCHIVE)
-        self.settled.append(daemon.idle_there(Reached(engine.host), self.attempt.plan["limits"]["idle"]))
+        self.settled.append(daemon.idle_there(SshMachine(engine.host), self.attempt.plan["limits"]["idle"]))
 
     def take_down(self) -> None:
         """Remove the cluster, and then release the other machines."""

@@ -49,7 +49,7 @@ def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
             recorded = record.read(
                 record.path_of(folder / "runs", f"{row.runtime}/{row.strategy}", row.repetition), TuningRecord
             )
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         for job in recorded.get("jobs", []):
             found.setdefault(job["size"], {key: job[key] for key in ("size", "bytes", "records", "distinct", "maps")})

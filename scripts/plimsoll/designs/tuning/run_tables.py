@@ -74,7 +74,7 @@ def _jobs(asked: TableRequest, path: str, repetitions: int) -> dict[str, list[di
     for repetition in range(1, repetitions + 1):
         try:
             recorded = record.read(record.path_of(asked.folder / "runs", path, repetition), TuningRecord)
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         if recorded["status"] == status.VALID:
             for job in recorded.get("jobs", []):

@@ -46,7 +46,7 @@ def _packed(settings: list[str], target: Path | None, raw: bool, small: bool) ->
     wanted = {name: known.load(name, designs.known()) for name in chosen}
     Path(".snakemake").mkdir(exist_ok=True)
     with lock.hold_folder():
-        every = archive_members.measured(wanted, Path("results"))
+        every = archive_members.measured_sessions(wanted, Path("results"))
         there = list(dict.fromkeys(one.study["id"] for one in every))
         _tell_left_out(list(wanted), there)
         target = target or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")

@@ -24,7 +24,7 @@ class Member(NamedTuple):
     role: str
 
 
-class Measured(NamedTuple):
+class MeasuredSession(NamedTuple):
     """A session of a study that has records.
 
     `name` is the name of its folder in an archive, `folder` the folder on this machine, and `newest` says whether it is
@@ -37,7 +37,7 @@ class Measured(NamedTuple):
     newest: bool
 
 
-def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
+def measured_sessions(studies: Mapping[str, Study], results: Path) -> list[MeasuredSession]:
     """Return every session of the studies that has records and a plan. Studies whose newest session has no records are
     left out.
 
@@ -56,14 +56,16 @@ def measured(studies: Mapping[str, Study], results: Path) -> list[Measured]:
                     f"{spelling.command('reproduce', name)} finish first."
                 )
     return [
-        Measured(f"results/{one.folder.relative_to(results).as_posix()}", study, one.folder, one.folder == results / name)
+        MeasuredSession(
+            f"results/{one.folder.relative_to(results).as_posix()}", study, one.folder, one.folder == results / name
+        )
         for name, study in there.items()
         for one in sessions.of(results, name)
         if record.any_below(one.folder) and (one.folder / "plan.json").is_file()
     ]
 
 
-def plan_of(session: Measured) -> Plan:
+def plan_of(session: MeasuredSession) -> Plan:
     """Return the plan of a session.
 
     Raise PlimsollError if the newest session's list of runs was made with another plan. An earlier session is taken as
@@ -93,7 +95,7 @@ def another_plan(folder: Path, what: str) -> PlimsollError:
     )
 
 
-def files(every: Iterable[Measured], results: Path, raw: bool) -> dict[str, Member]:
+def files(every: Iterable[MeasuredSession], results: Path, raw: bool) -> dict[str, Member]:
     """Return the members of an archive that are files here, by their names. The `raw` outputs are included only on request."""
     found = dict(_of("config/", paths.CONFIG, OF_CONFIG))
     found |= _of("", paths.PROJECT, OF_PROJECT)

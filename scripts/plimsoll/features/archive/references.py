@@ -62,7 +62,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
         )
     (new / "figures").mkdir(parents=True)
     archive = new / layout.reference(study["id"])
-    packing.pack(archive_members.measured({study["id"]: study}, results), results, archive, drawn=False, say=say)
+    packing.pack(archive_members.measured_sessions({study["id"]: study}, results), results, archive, drawn=False, say=say)
     with zipfile.ZipFile(archive) as file:
         for name in file.namelist():
             place = PurePosixPath(name).relative_to("results") if name in OF_ALL else _shown(name, f"results/{study['id']}")

@@ -44,7 +44,7 @@ class Listed(NamedTuple):
 
 
 def listed(path: Path) -> Listed:
-    """Return Debian's part of a bill of materials. Raise Damaged if the file has none."""
+    """Return Debian's part of a bill of materials. Raise DamagedFile if the file has none."""
     try:
         components = json.loads(path.read_text())["components"]
         (system,) = (one for one in components if one["type"] == "operating-system")

@@ -9,7 +9,7 @@ import pandas as pd
 from plimsoll.features.compare import comparison_figure, effects
 from plimsoll.features.compare import words as words
 from plimsoll.features.compare.junit import cell_name
-from plimsoll.features.compare.studies import ANSWERS, AVERAGE, CELL, CHANGED, WATCHED, Compared, Ended, in_order
+from plimsoll.features.compare.studies import ANSWERS, AVERAGE, CELL, CHANGED, WATCHED, ComparedStudy, Outcome, in_order
 from plimsoll.features.compare.two_sets import DIFFERENT, Terms
 from plimsoll.pages import formats, glossary
 from plimsoll.pages.verdict_page import MARKS
@@ -20,7 +20,7 @@ NARROW, WIDE = 34, 52
 
 
 def render(
-    compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended, pictures: Mapping[str, bytes]
+    compared: Mapping[str, ComparedStudy], paths: tuple[Path, Path], terms: Terms, ended: Outcome, pictures: Mapping[str, bytes]
 ) -> str:
     """Return the page as HTML.
 
@@ -45,7 +45,7 @@ def render(
     )
 
 
-def _study(name: str, one: Compared, terms: Terms, picture: bytes | None) -> dict:
+def _study(name: str, one: ComparedStudy, terms: Terms, picture: bytes | None) -> dict:
     deciding, ranked = one.deciding, effects.in_order(one.effects.rows)
     panels = deciding.loc[deciding["low"].notna() & (deciding["kind"] == CELL), "label"].nunique()
     return {
@@ -71,7 +71,7 @@ def _study(name: str, one: Compared, terms: Terms, picture: bytes | None) -> dic
     }
 
 
-def _left_out(one: Compared) -> dict | None:
+def _left_out(one: ComparedStudy) -> dict | None:
     if not one.left_out:
         return None
     cells = [{"name": cell_name(cell, one.study), "reason": reason} for cell, reason in one.left_out.items()]
@@ -85,7 +85,7 @@ def _metric(row: Mapping, rows: pd.DataFrame) -> dict:
     return {"name": words.metric(row), "cells": int(row["cells"]), "change": words.change(row), "counts": counts}
 
 
-def _rows(rows: pd.DataFrame, one: Compared) -> list[dict]:
+def _rows(rows: pd.DataFrame, one: ComparedStudy) -> list[dict]:
     return [
         {
             **{"name": words.name(row, one.study), "answer": row["answer"], "mark": words.MARKS[row["answer"]]},
@@ -96,7 +96,7 @@ def _rows(rows: pd.DataFrame, one: Compared) -> list[dict]:
     ]
 
 
-def _effects(rows: pd.DataFrame, one: Compared) -> list[dict]:
+def _effects(rows: pd.DataFrame, one: ComparedStudy) -> list[dict]:
     return [
         {
             **{"name": words.effect(row, one.study), "answer": row["answer"], "mark": words.MARKS[row["answer"]]},

@@ -37,7 +37,7 @@ NO_CLAIMS = (
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedStudy:
     """A study in two sets of results.
 
     `rows` (with failing.COLUMNS) are for cells, averages and watched runs. `metrics` has one row per metric, the
@@ -79,7 +79,7 @@ class Compared:
         return {answer: int((answers == answer).sum()) for answer in ANSWERS}
 
 
-def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) -> Compared:
+def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) -> ComparedStudy:
     """Compare a study in two sets of results. Raise PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
     failed = missing_results.rows(study, observed, b)
@@ -91,7 +91,7 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) 
     bits = comparable.bits(a, b, sorted(there[0] & there[1]), study)
     differing, same = comparable.facts(a, b)
     by_claims = bool(comparable.of_another_machine(differing)) and not asked.force
-    begun = Compared(study, a, b, differing, same, bits, profiles, left_out=left_out, by_claims=by_claims)
+    begun = ComparedStudy(study, a, b, differing, same, bits, profiles, left_out=left_out, by_claims=by_claims)
     shared = len(both) + len(failed)
     refusal = "" if by_claims else comparable.incomparable(reasons, shared, profiles)
     if not refusal and not asked.force:
@@ -180,14 +180,14 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     return ranked.sort_values(["by_answer", "by_kind", "by_size"], kind="stable")[list(rows)]
 
 
-class Ended(NamedTuple):
+class Outcome(NamedTuple):
     """How a comparison ends: its exit status, and what decided it, as a sentence without its full stop."""
 
     status: int
     reason: str
 
 
-def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = ()) -> Ended:
+def ended(compared: Mapping[str, ComparedStudy], strict: bool, gone: Sequence[str] = ()) -> Outcome:
     """Return the exit status of a comparison with its reason:
 
     - 1 if something is worse or a claim is reversed, whatever else there is.
@@ -205,14 +205,14 @@ def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = 
     cells = sum(one.lacking for one in compared.values() if not one.refusal)
     lacking = [*([f"{cells} cells of A"] if cells else []), *([f"all of {', '.join(gone)}"] if gone else [])]
     if bad := [one.bad for one in told if one.bad]:
-        return Ended(SOMETHING_WORSE, "; ".join([*bad, *refused]))
+        return Outcome(SOMETHING_WORSE, "; ".join([*bad, *refused]))
     if refused:
-        return Ended(NOT_COMPARABLE, "; ".join(refused))
+        return Outcome(NOT_COMPARABLE, "; ".join(refused))
     also = f", and B lacks {' and '.join(lacking)}" if lacking else ""
     words = f"{'; '.join(one.good for one in told)}{also}"
     if strict and (lacking or any(one.is_open for one in told)):
-        return Ended(SOMETHING_WORSE, f"{words} (--strict)")
-    return Ended(NOTHING_WORSE, words)
+        return Outcome(SOMETHING_WORSE, f"{words} (--strict)")
+    return Outcome(NOTHING_WORSE, words)
 
 
 class _Told(NamedTuple):
@@ -227,7 +227,7 @@ class _Told(NamedTuple):
     is_open: bool
 
 
-def _by_cells(studies: Sequence[Compared]) -> _Told:
+def _by_cells(studies: Sequence[ComparedStudy]) -> _Told:
     rows = pd.concat([one.deciding for one in studies], ignore_index=True)
     bad, undecided = (int(rows["answer"].isin(answers).sum()) for answers in (BAD, (UNDECIDED,)))
     of_all = f"of {len(rows)} comparisons"
@@ -235,7 +235,7 @@ def _by_cells(studies: Sequence[Compared]) -> _Told:
     return _Told(worse, f"nothing is worse in B; {undecided} {of_all} are undecided", bool(undecided))
 
 
-def _by_claims(studies: Sequence[Compared]) -> _Told:
+def _by_claims(studies: Sequence[ComparedStudy]) -> _Told:
     rows = [finding for one in studies for finding in one.findings]
     number = {standing: sum(row["standing"] == standing for row in rows) for standing in findings.STANDINGS}
     turned = findings.reversals(rows)

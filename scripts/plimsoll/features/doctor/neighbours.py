@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from plimsoll.features.doctor.finding import FINE, NOTE, WARNS, Finding
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 from plimsoll.host import machine_lock, processes
 from plimsoll.measuring import lock
 
@@ -25,7 +25,7 @@ LISTS = {
 }
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: Readings) -> Iterator[Finding]:
     """Yield the findings about others."""
     yield busy(seen)
     yield swapping(seen)
@@ -33,7 +33,7 @@ def findings(seen: Seen) -> Iterator[Finding]:
     yield measuring(machine_lock.free(), lock.left_by_others())
 
 
-def busy(seen: Seen) -> Finding:
+def busy(seen: Readings) -> Finding:
     """Return whether other programs used more in the window than a run allows."""
     during, name = seen.window.during, "programs at work"
     most, value = during["threshold"]["share"], f"{during['neighbour_share']:.1%} of all processors"
@@ -43,7 +43,7 @@ def busy(seen: Seen) -> Finding:
     return Finding(name, f"{value} ({seen.window.busiest})", WARNS, means, "end them, or wait until they have ended")
 
 
-def swapping(seen: Seen) -> Finding:
+def swapping(seen: Readings) -> Finding:
     """Return whether memory was moved to or from swap space in the window."""
     moved = seen.window.during["swapped_bytes"]
     if not moved:

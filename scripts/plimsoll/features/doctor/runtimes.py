@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from plimsoll.errors import begun
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, Finding
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 
 # Characters of a reason that are shown.
 LONGEST = 160
 OFF, REQUIRED = "off", "required"
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: Readings) -> Iterator[Finding]:
     """Yield a finding about the runtimes that answer, and one about each other runtime that is wanted."""
     wanted = {name: one for name, one in seen.runtimes.items() if one.wish != OFF}
     answering = [name for name, one in wanted.items() if one.version]

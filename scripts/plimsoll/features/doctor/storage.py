@@ -7,7 +7,7 @@ from pathlib import Path
 from plimsoll import paths, runtimes
 from plimsoll.errors import PlimsollError, first_of
 from plimsoll.features.doctor.finding import FINE, STOPS, WARNS, Finding
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 from plimsoll.host import disk, machine_lock
 from plimsoll.measuring import lock
 
@@ -18,7 +18,7 @@ WRITTEN = ("results", "results/*", "results/*/*", ".snakemake", ".snakemake/*", 
 KEPT = "results/reference"
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: Readings) -> Iterator[Finding]:
     """Yield the findings about files."""
     yield from free(places(seen.folder, (name for name, one in seen.runtimes.items() if one.version)))
     yield owners(seen.folder)

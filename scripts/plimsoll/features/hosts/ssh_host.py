@@ -67,7 +67,7 @@ class CutOff(PlimsollError):
 
 
 @dataclass(frozen=True)
-class Reached:
+class SshHost:
     """A host by its `name`, its address for `ssh`, and its `folder` there."""
 
     name: str
@@ -111,7 +111,7 @@ class Reached:
             raise self.failed(what, process.returncode, said)
 
 
-def measure(host: Reached, here: Path, images: Path, words: list[str]) -> None:
+def measure(host: SshHost, here: Path, images: Path, words: list[str]) -> None:
     """Measure on a host, and put its results and its marker into the folder `here`.
 
     `words` are options and settings of scripts/cluster/host.sh. Raise PlimsollError if ssh does not reach the host, if
@@ -143,7 +143,7 @@ def measure(host: Reached, here: Path, images: Path, words: list[str]) -> None:
     (here / f".{marker.FILE}").replace(here / marker.FILE)
 
 
-def bring(host: Reached, here: Path, images: Path) -> None:
+def bring(host: SshHost, here: Path, images: Path) -> None:
     """Bring to the host what it lacks: the sources, the images, and, if it has no results, the results that are here."""
     there, files = host.look(), _sources()
     wanted = _digest(files)
@@ -162,7 +162,7 @@ def bring(host: Reached, here: Path, images: Path) -> None:
         host.give("bringing the results", ["sh", "-c", RESULTS, "sh", host.folder], lambda to: _pack(to, named))
 
 
-def run(host: Reached, words: list[str]) -> int:
+def run(host: SshHost, words: list[str]) -> int:
     """Run scripts/cluster/host.sh there with some words, show its messages here, and return its exit status.
 
     It ends when this process does. Raise CutOff if the connection breaks.
@@ -196,7 +196,7 @@ def _beat(stream: BinaryIO, ended: threading.Event) -> None:
             stream.flush()
 
 
-def fetch(host: Reached, here: Path) -> None:
+def fetch(host: SshHost, here: Path) -> None:
     """Bring back what was measured on the host. Each file is put in place whole.
 
     The marker of a finished host is put beside its place, under a hidden name.

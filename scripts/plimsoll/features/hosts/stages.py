@@ -28,7 +28,7 @@ def _measure_by_ssh(options: argparse.Namespace) -> None:
     """measure on a host that ssh reaches, and bring back what was measured"""
     from plimsoll.features.hosts import ssh_host
 
-    reached = ssh_host.Reached(options.name, options.ssh, f"{options.there}/{options.name}")
+    reached = ssh_host.SshHost(options.name, options.ssh, f"{options.there}/{options.name}")
     asked = ["--images", "images.tar.gz", *(["--hours", options.hours] if options.hours else [])]
     asked += [word for target in options.target for word in ("--target", target)]
     ssh_host.measure(reached, options.here, options.images, [*asked, *options.settings])

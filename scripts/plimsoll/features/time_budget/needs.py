@@ -1,7 +1,7 @@
 """Blocks that are needed to decide the claims of a study. They follow from measured noise and never from measured effects.
 
 The number of blocks of a comparison follows from the spread of many comparisons of its metric together (`Noise`) and
-from the margin of its claim. The size that the paper names and what other measurements found (`Elsewhere`) also count.
+from the margin of its claim. The size that the paper names and what other measurements found (`OtherMeasurements`) also count.
 A comparison's own mean has no influence, and its own spread counts as that of one comparison in a pool. The usual tests
 of all blocks together therefore keep their error rates (docs/reports/verdicts.md). Claims that are clear already, at a level of
 a thousandth, get no more blocks (Haybittle 1971, Peto and others 1976).

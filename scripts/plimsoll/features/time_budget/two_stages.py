@@ -408,7 +408,7 @@ def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent:
     forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
 
 
-def _of_answer(judged: StudyState, measured: Costs, given: float) -> forecasts.Answered:
+def _of_answer(judged: StudyState, measured: Costs, given: float) -> forecasts.AnswerForecast:
     """Return how many ratios of the answer are known, and the total hours after which the answer's share will have paid
     for all."""
     now, least = blocks_of(judged.plan), {}
