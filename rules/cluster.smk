@@ -24,7 +24,7 @@ configfile: paths.source("config/cluster.yaml")
 
 
 paths.use_this_python()
-HOSTS, NODES = host_check.of(config)
+HOSTS, NODES = host_check.of_configuration(config)
 
 
 wildcard_constraints:

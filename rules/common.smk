@@ -28,7 +28,7 @@ gc.set_threshold(200_000, 50, 100)
 
 failing_groups.begin()
 try:
-    REQUEST = request.of(sys.argv[1:])
+    REQUEST = request.parse(sys.argv[1:])
     # A workflow that has this one as a module gives the settings that are different. The files of the project have the rest.
     SETTINGS = configuration.complete(config)
     WORKFLOW = prepare(SETTINGS, request.studies_of(REQUEST.targets))

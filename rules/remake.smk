@@ -34,7 +34,7 @@ interruption.watch()
 paths.use_this_python()
 
 try:
-    REQUEST = request.of(sys.argv[1:])
+    REQUEST = request.parse(sys.argv[1:])
     WORKFLOW = prepare()
     SELECTED, STUDIES = WORKFLOW.selected, WORKFLOW.studies
     request.check(REQUEST.targets, STUDIES, WORKFLOW.plans)

@@ -56,7 +56,7 @@ def read(path: Path, kind: Any, remedy: str) -> Any:
         raise DamagedFile(f"{path} is damaged ({misfit}): {remedy}.") from misfit
 
 
-def of(path: Path, kind: Any, finite: bool = True) -> Any:
+def load(path: Path, kind: Any, finite: bool = True) -> Any:
     """Return the document in a file. Raise Misfit if the file cannot be read or the document is not of type `kind`.
 
     With `finite`, numbers must be finite.

@@ -80,7 +80,7 @@ class Workflow:
 
     def earlier_sessions(self, study: str) -> list[str]:
         """Return the paths of the verdicts of a study's earlier sessions."""
-        files = (one.folder / "claims.json" for one in sessions.of(Path("results"), study)[:-1])
+        files = (one.folder / "claims.json" for one in sessions.of_study(Path("results"), study)[:-1])
         return [str(path) for path in files if path.exists()]
 
     def beside(self) -> list[str]:
@@ -280,7 +280,7 @@ class Workflow:
             # Written before the plan: a plan with sizes implies that they were saved.
             _say(sizes.note(folder, plan, self.host))
             if name in book.names():
-                sessions.freeze(folder, encodings.of(book.load(name)))
+                sessions.freeze(folder, encodings.of_claims(book.load(name)))
             planner.write(plan, folder / "plan.json")
 
     def _open(self, study: str, cell: str, repetition: int) -> bool:
@@ -320,7 +320,7 @@ class Workflow:
 def _bundles_of(study: Study, plan: Plan) -> dict[str, Bundle]:
     made_from = {name: availability.figure_runs(plan, study, name) for name in study["figures"]}
     made_from |= {name: availability.runs(plan, study, name) for name in of_runs(study)}
-    by_names = bundles.of(plan["order"], made_from)
+    by_names = bundles.group(plan["order"], made_from)
     return {record.fingerprint(names): Bundle(names, runs) for names, runs in by_names.items()}
 
 

@@ -68,7 +68,7 @@ def of_study(name: str) -> pd.DataFrame:
     """Return one row per inconclusive claim of a study."""
     study = studies.load(name, designs.known())
     other = two_stages.reference(study, plan_of(study))
-    measured = costs.of(other.plan, other.runs)
+    measured = costs.of_plan(other.plan, other.runs)
     asked = {need.finding: need for need in other.asked(None).needs}
     rows = []
     for result in findings.counted(other.results):

@@ -109,7 +109,7 @@ def _spend(drawn: Drawn, given: float, other: two_stages.StudyState) -> str:
     begun = drawn.measured(first)
     blocks, _, _ = two_stages.second_stage(begun, other, given, 0.0)
     judged = drawn.measured({path: number for path, number in blocks.items() if number})
-    took = costs.of(judged.plan, judged.runs).seconds(two_stages.blocks_of(judged.plan)) / 3600
+    took = costs.of_plan(judged.plan, judged.runs).seconds(two_stages.blocks_of(judged.plan)) / 3600
     return f"{_said(begun)}, then {_said(judged)} ({took:.2f} h)"
 
 

@@ -234,7 +234,7 @@ def test_a_parent_s_engine_has_a_copy_of_its_own_that_goes_with_it(services, ima
     print(f"two parents that need not load took {time.monotonic() - begun:.1f} s")
     parts = moments(notes_of(first.spec))
     assert parts["image"] - parts["engine"] < 0.1
-    kept, own = engine_folders.loaded(image), [engine_folders.of(node.on.name) for node in (first, second)]
+    kept, own = engine_folders.loaded(image), [engine_folders.of_parent(node.on.name) for node in (first, second)]
     before = sorted((str(path), path.lstat().st_mtime_ns) for path in kept.rglob("*") if not path.is_dir())
     assert all(path.is_dir() for path in own)
     said(first, "sh", "-c", "echo changed >/etc/hostname.new; echo changed >>/etc/debian_version")

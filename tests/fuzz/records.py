@@ -187,7 +187,7 @@ def _sizes(data: bytes) -> object:
     """Read saved sizes as planning does, and return the problem size of a section that follows from them."""
     put("noted/liu2020/sizes.json", data)
     profile = studies.profile("ci")
-    found = sizes.of(folder() / "noted", study("liu2020"), profile, _host(), lambda *_: _plan("liu2020"))
+    found = sizes.of_study(folder() / "noted", study("liu2020"), profile, _host(), lambda *_: _plan("liu2020"))
     benchmark = workloads.find("hpcc", Application)
     return benchmark.parameters("stream", profile, "standard", 2, found["node_bytes"], found["cache_bytes"])["order"]
 

@@ -53,7 +53,7 @@ def answered(study, plan, blocks) -> tuple[list[str], list[Need]]:
 def test_the_answer_comes_first_in_every_time(name, least, large_cache_plan):
     study = built(name)
     plan = large_cache_plan(study)
-    usual = costs.of(plan)
+    usual = costs.of_plan(plan)
     for given, number in least.items():
         blocks = two_stages.first_stage(study, plan, given * 3600)
         there, first = answered(study, plan, blocks)
@@ -70,7 +70,7 @@ def test_ten_minutes_answer_the_first_three_benchmarks(liu2020, large_cache_plan
     assert len(asked_first) == 4 * 12 and set(asked_first) <= set(there)
     # Half of the time is for claims.
     of_answer = {cell: two_stages.LEAST for need in first if need.finding in there for cell in need.blocks}
-    assert costs.of(plan).seconds(of_answer) < 0.6 * two_stages.FOR_MEASURING * 540
+    assert costs.of_plan(plan).seconds(of_answer) < 0.6 * two_stages.FOR_MEASURING * 540
 
 
 def test_the_order_of_the_answer_is_that_of_its_file(liu2020, large_cache_plan):
@@ -96,7 +96,7 @@ def test_the_second_stage_gives_the_answer_as_much_as_the_claims(liu2020, plan_o
     judged = two_stages.reference(liu2020, plan_of(liu2020))
     now = dict.fromkeys(two_stages.blocks_of(judged.plan), 4)
     begun = judged._replace(plan=spending._planned(judged.plan, now))
-    measured = costs.of(judged.plan)
+    measured = costs.of_plan(judged.plan)
     blocks, ratios, chosen = two_stages._bought(begun, None, measured, 2000.0)
     cells = {cell for need in answer_needs.first(judged.ratios.values(), 4) for cell in need.blocks}
     before, after = (measured.seconds({cell: of[cell] for cell in cells}) for of in (now, blocks))
@@ -121,7 +121,7 @@ def test_the_time_that_is_recommended_answers_the_rest(liu2020, large_cache_plan
     plan = large_cache_plan(liu2020)
     begun = two_stages.first_stage(liu2020, plan, 540)
     nothing = two_stages.of_nothing(liu2020, plan)._replace(plan=spending._planned(plan, begun))
-    told = two_stages._of_answer(nothing, costs.of(plan), 0.15)
+    told = two_stages._of_answer(nothing, costs.of_plan(plan), 0.15)
     assert told["known"] == 0 and told["ratios"] == 84 and 0.15 < told["hours"] <= 0.5
     blocks = two_stages.first_stage(liu2020, plan, (told["hours"] - 0.15) * 3600, there=begun)
     assert len(answered(liu2020, plan, blocks)[0]) == 84

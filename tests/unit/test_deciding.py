@@ -56,7 +56,7 @@ def test_a_run_takes_what_its_phases_took_or_what_the_plan_expects(measured):
 
 
 def test_it_takes_the_missing_repetitions_of_its_cells(measured):
-    found = decision_cost.of(claim(), [row()], measured)
+    found = decision_cost.estimate(claim(), [row()], measured)
     assert (found["repetitions"], found["cells"], found["runs"]) == (12, 2, 14)
     assert found["seconds"] == 7 * (4.0 + 7.0) and found["all_seconds"] == 7 * (4.0 + 7.0 + 7.0)
     # An interval of 0.4 with 5 blocks is 0.26 wide with 12, so the usual width of 0.1 does not end the rounds earlier.
@@ -64,12 +64,12 @@ def test_it_takes_the_missing_repetitions_of_its_cells(measured):
 
 
 def test_what_losses_are_relative_to_is_repeated_too(measured):
-    found = decision_cost.of(claim(), [row(reference_a="3a/x")], measured)
+    found = decision_cost.estimate(claim(), [row(reference_a="3a/x")], measured)
     assert (found["cells"], found["runs"]) == (3, 21)
 
 
 def test_a_narrow_interval_is_asked_to_be_narrower(measured):
-    assert decision_cost.of(claim(), [row(low=-0.05, high=0.05)], measured)["width"] == 0.06
+    assert decision_cost.estimate(claim(), [row(low=-0.05, high=0.05)], measured)["width"] == 0.06
 
 
 @pytest.mark.parametrize(
@@ -85,18 +85,18 @@ def test_a_narrow_interval_is_asked_to_be_narrower(measured):
     ],
 )
 def test_what_make_precise_cannot_decide_has_a_reason(measured, given, of_row, reason):
-    assert reason in decision_cost.of(claim(**given), [row(**of_row)], measured)["undecidable"]
+    assert reason in decision_cost.estimate(claim(**given), [row(**of_row)], measured)["undecidable"]
 
 
 def test_what_precise_cannot_decide_has_the_runs_and_the_time_that_would(measured):
-    found = decision_cost.of(claim(needed=400), [row()], measured)
+    found = decision_cost.estimate(claim(needed=400), [row()], measured)
     assert (found["repetitions"], found["cells"], found["runs"]) == (400, 2, 790)
     assert found["seconds"] == 395 * (4.0 + 7.0) and "width" not in found
     # As many as were estimated were made, and did not decide it.
-    assert decision_cost.of(claim(needed=20, n_most=30), [row(n=30)], measured)["repetitions"] == 60
+    assert decision_cost.estimate(claim(needed=20, n_most=30), [row(n=30)], measured)["repetitions"] == 60
     for unknown in (claim(needed=10001), claim(needed=None)):
-        assert decision_cost.of(unknown, [row()], measured).keys() == {"undecidable"}
-    assert decision_cost.of(claim(), [row(n=2)], measured).keys() == {"undecidable"}
+        assert decision_cost.estimate(unknown, [row()], measured).keys() == {"undecidable"}
+    assert decision_cost.estimate(claim(), [row(n=2)], measured).keys() == {"undecidable"}
 
 
 def test_a_comparison_that_was_not_measured_keeps_a_claim_open():
@@ -105,12 +105,12 @@ def test_a_comparison_that_was_not_measured_keeps_a_claim_open():
 
 
 def test_what_narrowly_was_not_decided_gets_another_round(measured):
-    assert decision_cost.of(claim(needed=4), [row()], measured)["repetitions"] == 10
+    assert decision_cost.estimate(claim(needed=4), [row()], measured)["repetitions"] == 10
 
 
 def test_what_is_decided_takes_nothing(measured):
-    assert decision_cost.of(claim(verdict="reproduced"), [row()], measured) is None
-    assert decision_cost.of(claim(), [], measured) is None
+    assert decision_cost.estimate(claim(verdict="reproduced"), [row()], measured) is None
+    assert decision_cost.estimate(claim(), [], measured) is None
 
 
 def test_decided_parts_and_comparisons_are_not_asked_again():
@@ -126,7 +126,7 @@ def test_decided_parts_and_comparisons_are_not_asked_again():
 def test_what_there_was_no_time_for_is_told_from_runs_that_failed(measured, planned, stages, said):
     measured.plan = {**PLAN, "cells": {**PLAN["cells"], "2/x": {**PLAN["cells"]["2/x"], "repetitions": planned}}}
     measured.study = SimpleNamespace(design=SimpleNamespace(factors=SimpleNamespace(STAGES=stages)))
-    found = decision_cost.of(claim(), [row(n=0)], measured)
+    found = decision_cost.estimate(claim(), [row(n=0)], measured)
     assert said in found["undecidable"]
     if stages:
         short = {**claim(decide=found, study="liu2020")}, [row(n=0, detectable=None, test="none: too few blocks")]

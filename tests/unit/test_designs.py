@@ -126,7 +126,7 @@ class Cells(design.Cells):
         for name, experiment in study["experiments"].items():
             for runtime, asked in product(experiment["runtime"], experiment["asked"]):
                 cell = {"path": f"{runtime}/{asked}", "runtime": runtime, "asked": str(asked), "experiments": []}
-                cell |= {"host": sizing.of(host)["host"], "parameters": {"milliseconds": asked}, "useful": True}
+                cell |= {"host": sizing.of_host(host)["host"], "parameters": {"milliseconds": asked}, "useful": True}
                 cell |= {"expected_seconds": asked / 1000, "reason": unavailable.get(runtime)}
                 cell["fingerprint"] = record.identify(self.measured(cell))
                 cells.append((name, cell))

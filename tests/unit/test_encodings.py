@@ -64,9 +64,9 @@ def test_what_is_noted_of_a_session_stays_when_its_encodings_are_frozen(tmp_path
     ("session", "said"),
     [
         ({}, ""),
-        ({"encodings": encodings.of([CLAIM])}, ""),
-        ({"encodings": encodings.of([{**CLAIM, "note": "words"}])}, ""),
-        ({"encodings": encodings.of([{**CLAIM, "holds": "each"}])}, encodings.CHANGED),
+        ({"encodings": encodings.of_claims([CLAIM])}, ""),
+        ({"encodings": encodings.of_claims([{**CLAIM, "note": "words"}])}, ""),
+        ({"encodings": encodings.of_claims([{**CLAIM, "holds": "each"}])}, encodings.CHANGED),
         ({"encodings": {}}, encodings.CHANGED),
     ],
 )

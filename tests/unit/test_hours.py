@@ -91,7 +91,7 @@ def test_hours_of_liu2020_begin_with_blocks_of_everything(liu2020, plan_of, give
     assert {path: blocks[path] for path in others} == {
         path: most if path in asked else two_stages.FOR_FIGURES for path in others
     }
-    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS[most] * given * 3600
+    assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS[most] * given * 3600
 
 
 @pytest.mark.parametrize(("given", "least"), [(0.3, 0), (0.67, 3), (1, 5), (2, 5)])
@@ -103,7 +103,7 @@ def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, le
     here = {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     assert min(blocks.get(path, 0) for path in here & asked) == least
     assert min(blocks.get(path, 0) for path in here - asked) == min(least, two_stages.FOR_FIGURES)
-    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS.get(least, two_stages.SHORT_SHARE) * given * 3600
+    assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS.get(least, two_stages.SHORT_SHARE) * given * 3600
 
 
 def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(jha2021, plan_of, capsys):
@@ -111,7 +111,7 @@ def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(
     blocks = two_stages.first_stage(jha2021, plan, 0.67 * 3600)
     assert "the first stage is for" in capsys.readouterr().out
     assert min(blocks.values()) >= two_stages.LEAST and 10 < len(blocks) < len(plan["cells"]) / 2
-    usual = costs.of(plan)
+    usual = costs.of_plan(plan)
     assert 0.8 * two_stages.FIRST_SHARE < usual.seconds(blocks) / (0.67 * 3600) <= two_stages.FIRST_SHARE
 
 
@@ -142,7 +142,7 @@ def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
 def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
     plan = plan_of(study)
     blocks = two_stages.first_stage(study, plan, 540)
-    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_SHARE * 540
+    assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_SHARE * 540
     assert 0 < len(blocks) < len(plan["cells"]) / 4 and min(blocks.values()) >= two_stages.LEAST
 
 
@@ -156,7 +156,7 @@ def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, pla
 
 def test_without_reference_measurements_a_time_begins_with_everything(study, plan_of, monkeypatch):
     monkeypatch.setattr(two_stages, "reference", lambda study, plan, own: None)
-    usual = costs.of(plan_of(study))
+    usual = costs.of_plan(plan_of(study))
     # One or two blocks of everything, besides those of the answer.
     nearly = usual.seconds(dict.fromkeys(usual.run, max(two_stages.FEWER_BLOCKS) + 1))
     blocks = two_stages.first_stage(study, plan_of(study), 0.99 * nearly / two_stages.SHORT_SHARE)
@@ -252,7 +252,7 @@ def test_both_stages_fit_in_the_time(study, plan_of, judged):
         plan=plan_of(study, RequestedRepetitions(_runs(plan_of(study), first), exact=True)), runs=undisturbed
     )
     blocks, _, chosen = two_stages.second_stage(begun, None, 2.0, 0.0)
-    seconds = costs.of(begun.plan, undisturbed).seconds
+    seconds = costs.of_plan(begun.plan, undisturbed).seconds
     assert seconds(first) < seconds(blocks) <= two_stages.FOR_MEASURING * 2 * 3600
     needed = {need.finding: need.blocks for need in begun.asked(None).needs}
     *whole, last = (needed[finding] for finding in chosen)
@@ -344,7 +344,7 @@ def runs_of(plan, paths, seconds, **more):
 def test_a_launch_costs_what_passes_until_the_next_one(liu2020, plan_of):
     plan = plan_of(liu2020)
     paths = [f"uma/exact/E1/docker/any/default/standard/plain/{section}" for section in ("fft", "beff")]
-    known = costs.of(plan, runs_of(plan, paths, 3))
+    known = costs.of_plan(plan, runs_of(plan, paths, 3))
     # There are three seconds from launch to launch. The two sections take one, and the launch itself takes two.
     assert known.run[paths[0]] == pytest.approx(0.5)
     assert known.start[known.launch_of[paths[0]]] == pytest.approx(2.0)
@@ -353,7 +353,7 @@ def test_a_launch_costs_what_passes_until_the_next_one(liu2020, plan_of):
 
 def test_what_had_to_be_tried_again_costs_as_often(jha2021, plan_of):
     plan, path = plan_of(jha2021), "2/stream+stream/docker/free"
-    known = costs.of(plan, runs_of(plan, [path], 5, attempts=4))
+    known = costs.of_plan(plan, runs_of(plan, [path], 5, attempts=4))
     # Four attempts take 0.5 s each, with 0.6 s of overhead each. The next run begins 0.6 s later.
     assert known.seconds({path: 3}) == pytest.approx(15.0)
     # Another cell is assumed to exceed its planned time by the same factor.

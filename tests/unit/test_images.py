@@ -61,11 +61,11 @@ def test_an_image_follows_the_one_that_it_is_built_from(project):
 
 
 def test_an_image_has_every_form_unless_its_file_says_which(project):
-    assert settings.of("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": "jars.lock"}
-    assert settings.of("nesting")["forms"] == ["docker", "rootfs", "archive", "disk"]
+    assert settings.of_image("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": "jars.lock"}
+    assert settings.of_image("nesting")["forms"] == ["docker", "rootfs", "archive", "disk"]
     (project / "containers/nesting/image.yaml").write_text("forms: [docker]\nform: [x]\n")
     with pytest.raises(PlimsollError, match="image.yaml"):
-        settings.of("nesting")
+        settings.of_image("nesting")
 
 
 def test_versions_are_what_the_build_noted_or_debian_s(rootfs):

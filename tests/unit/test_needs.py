@@ -21,7 +21,7 @@ def part(n: int, effect: float = 1.0, expected: str = "higher", margin: float = 
 
 def needed(here: Part, elsewhere: OtherMeasurements | None = None) -> int:
     noise = Noise([part(4)], {"cells": {}}, ())
-    (need,) = needs.of({"c1": [here]}, [], noise, ALPHA, elsewhere).needs
+    (need,) = needs.of_claims({"c1": [here]}, [], noise, ALPHA, elsewhere).needs
     (number,) = set(need.blocks.values())
     assert set(need.blocks) == {"a", "b"}
     return number

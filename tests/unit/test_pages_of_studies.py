@@ -157,7 +157,7 @@ def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tm
     inside = list(page.find(id="answer").find_all_next(["h2", "h3", "table"]))
     upto = inside[: next(place for place, tag in enumerate(inside) if tag.name == "h2")]
     told = [tag.get_text() if tag.name == "h3" else "table" for tag in upto]
-    names = [formats.capital(one["name"]) for one in answers.of(study)]
+    names = [formats.capital(one["name"]) for one in answers.of_study(study)]
     # The answers about a program and about creation have a table for each number of instances.
     assert told == [names[0], *3 * ["table"], names[1], *3 * ["table"], names[2], "table", names[3], "table"]
     # The paper's virtual machines were not emulated, unlike those beside them. A note says so.
@@ -455,7 +455,7 @@ def test_pages_show_hostile_texts_as_texts(made, small_host, config, name, tmp_p
     study = built(name)
     for key in ("deviations", "paper_findings"):
         study[key] = spoiled(study[key], None)
-    study["answer"] = [{**one, "notes": spoiled(one.get("notes", {}), None)} for one in answers.of(study)]
+    study["answer"] = [{**one, "notes": spoiled(one.get("notes", {}), None)} for one in answers.of_study(study)]
     spoiled_study = studies.Study(spoiled(dict(study), OF_STUDY), study.design)
     results = spoiled(verdicts_of(name), OF_CLAIMS)
     sources.verdicts.write_text(json.dumps(results))

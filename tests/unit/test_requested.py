@@ -10,8 +10,8 @@ from tests.conftest import recorded, tried
 
 def test_the_request_is_read_as_snakemake_reads_it():
     words = ["--cores", "1", "-pn", "./results/liu2020/figures/fig09.pdf", "all", "--config", "profile=ci", "seed=1"]
-    assert request.of(words) == request.Request(("results/liu2020/figures/fig09.pdf", "all"), True)
-    assert request.of(["--cores", "1"]) == request.Request((), False)
+    assert request.parse(words) == request.Request(("results/liu2020/figures/fig09.pdf", "all"), True)
+    assert request.parse(["--cores", "1"]) == request.Request((), False)
 
 
 def test_numbers_in_a_row_are_a_range():

@@ -39,13 +39,13 @@ def test_a_new_session_puts_what_was_measured_aside_whole(tmp_path):
     (tmp_path / "host.json").write_text("{}")
     session = sessions.begin(tmp_path, "liu2020")
     assert session.number == 2 and not session.folder.exists()
-    first, newest = sessions.of(tmp_path, "liu2020")
+    first, newest = sessions.of_study(tmp_path, "liu2020")
     assert (first.folder / "runs/a/1.json").exists() and (first.folder / "host.json").exists()
     assert newest == session
     sessions.note(session, {"Docker engine": "started again"})
     assert sessions.read(session.folder)["fresh"] == {"Docker engine": "started again"}
     measure(session.folder)
-    assert [one.number for one in sessions.of(tmp_path, "liu2020")] == [1, 2]
+    assert [one.number for one in sessions.of_study(tmp_path, "liu2020")] == [1, 2]
     assert sessions.begin(tmp_path, "liu2020").number == 3
 
 
@@ -79,7 +79,7 @@ def test_only_what_is_alike_is_put_together(tmp_path, other, said):
     measure(tmp_path / "liu2020", **other)
     sessions.begin(tmp_path, "liu2020")
     measure(tmp_path / "liu2020")
-    first, newest = sessions.of(tmp_path, "liu2020")
+    first, newest = sessions.of_study(tmp_path, "liu2020")
     reason = sessions.apart(first, newest)
     assert said in reason and bool(said) == bool(reason)
 
@@ -91,7 +91,7 @@ def test_sessions_with_other_problem_sizes_are_not_put_together(tmp_path, config
         small_host["nodes"][0]["memory_bytes"] = memory * 2**27
         plan = planner.make(study, studies.profile("quick"), small_host, config, {})
         planner.write(plan, tmp_path / "liu2020/plan.json")
-        *before, newest = sessions.of(tmp_path, "liu2020")
+        *before, newest = sessions.of_study(tmp_path, "liu2020")
         assert newest.number == number
     assert sessions.apart(before[0], before[1]) == ""
     reason = sessions.apart(before[1], newest)
@@ -102,7 +102,7 @@ def test_a_session_of_which_files_are_gone_is_left_out(tmp_path):
     measure(tmp_path / "liu2020")
     first = sessions.begin(tmp_path, "liu2020")
     measure(first.folder)
-    old = sessions.of(tmp_path, "liu2020")[0]
+    old = sessions.of_study(tmp_path, "liu2020")[0]
     (old.folder / "claims.json").unlink()
     assert sessions.apart(old, first) == "its results are not whole"
 
@@ -322,7 +322,7 @@ def boot(session, first, last):
 def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots, said):
     study = built("plimsoll2026")
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
-    first, second, newest = sessions.of(three, "plimsoll2026")
+    first, second, newest = sessions.of_study(three, "plimsoll2026")
     boot(first, "", boots[0])
     boot(second, boots[1], boots[1])
     # If a session began after one boot and ended after another, nothing is said.

@@ -88,7 +88,7 @@ def test_pytest_benchmark_without_its_data_has_means():
 def test_factors_with_one_level_are_left_out_of_what_tools_write():
     source = study_file.of_files([READERS / "reframe-report.json"], [], "own")
     assert source.study["factors"] == ["tool"] and source.study["levels"]["tool"] == ["gzip", "zstd"]
-    assert {cell["repetitions"] for cell in row_observations.of(source).plan["cells"].values()} == {4}
+    assert {cell["repetitions"] for cell in row_observations.of_source(source).plan["cells"].values()} == {4}
 
 
 def test_a_folder_of_outputs_is_read_by_their_programs():

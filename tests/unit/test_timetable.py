@@ -179,7 +179,7 @@ def test_minutes_that_cannot_be_kept_are_refused(words, said, monkeypatch, capsy
 
 def test_the_second_stage_ends_when_it_should(monkeypatch):
     used = SimpleNamespace(seconds=lambda blocks: 300.0)
-    monkeypatch.setattr(two_stages.costs, "of", lambda plan, runs: used)
+    monkeypatch.setattr(two_stages.costs, "of_plan", lambda plan, runs: used)
     judged = SimpleNamespace(plan={"cells": {}}, runs=None)
     given = two_stages._given_until(time.time() + 130, judged, 100.0)
     assert given * 3600 * two_stages.FOR_MEASURING == pytest.approx(200 + 130 - timetable.STAGE, abs=1)

@@ -49,7 +49,7 @@ def table(measured: StudyObservations, alpha: float) -> pd.DataFrame:
     claims about such a row need and this host does not have.
     """
     arranged = evaluate.asking(measured.plan, measured.study)
-    ratios = [row for one in answers.of(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
+    ratios = [row for one in answers.of_study(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
     return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
 
 
@@ -60,7 +60,7 @@ def compared(measured: StudyObservations, alpha: float) -> dict[str, tuple[list[
     file names them.
     """
     arranged, made = evaluate.asking(measured.plan, measured.study), {}
-    for one in answers.of(measured.study):
+    for one in answers.of_study(measured.study):
         claims = [
             (f"{one['name']} {metric} {each} {against} {levels}", _claim(one, metric, each, a, b))
             for metric in one["metrics"]
@@ -82,7 +82,7 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
 
 
-def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
+def rows_of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
     """Return the rows of one of a study's answers.
 
     Tables of older versions, in which a study had only one answer, do not name the answer of a row. There a row belongs
@@ -100,7 +100,7 @@ def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
 
 def factors(study: dict) -> list[str]:
     """Names of the factors that tell the rows of a study's answers apart."""
-    levels = [level for one in answers.of(study) for level in (one.get("each", {}), *answers.rows_of(one))]
+    levels = [level for one in answers.of_study(study) for level in (one.get("each", {}), *answers.rows_of(one))]
     return list(dict.fromkeys(factor for level in levels for factor in level))
 
 

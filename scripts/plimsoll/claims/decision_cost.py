@@ -25,7 +25,7 @@ CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
 PAPER = "the paper"
 
 
-def of(result: dict, rows: list[dict], measured: StudyObservations) -> dict | None:
+def estimate(result: dict, rows: list[dict], measured: StudyObservations) -> dict | None:
     """Return what would decide a claim; None if it is decided, or if nothing was compared. `rows` are its comparisons.
 
     `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. Whether or

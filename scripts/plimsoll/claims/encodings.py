@@ -10,7 +10,7 @@ CHANGED = "its encoding changed after these runs began"
 WHOLE = "0"
 
 
-def of(claims: Iterable[dict]) -> dict[str, str]:
+def of_claims(claims: Iterable[dict]) -> dict[str, str]:
     """Return the digest of each claim's encoding, by the claim's id."""
     return {claim["id"]: book.digest(claim) for claim in claims}
 
@@ -23,7 +23,7 @@ def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> 
     depends on, in the claim's words. `answered_by` is the claim of another study that says the same, by the number of
     the part (WHOLE for all of it).
     """
-    known, now = session.get("encodings"), of(claims)
+    known, now = session.get("encodings"), of_claims(claims)
     return [
         {
             **result,

@@ -33,7 +33,7 @@ def evaluate(
     results, rows = [], []
     for claim in claims:
         result, compared = one(claim, measured, asked, level or alpha)
-        result["decide"] = decision_cost.of(result, compared, measured)
+        result["decide"] = decision_cost.estimate(result, compared, measured)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
@@ -119,7 +119,7 @@ def _levels(parts: list[dict], alpha: float) -> list[Levels]:
 
 def _part(claim: dict, measured: StudyObservations, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
     if unavailable := _unavailable(claim, measured):
-        return findings.of(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
     compared = {words: _asked(claim, ask) for words, ask in asked.items()}
     # An arrangement in which no cell of a claim is planned says nothing about the claim.
     compared = {words: one for words, one in compared.items() if one[0]} or compared
@@ -135,7 +135,7 @@ def _part(claim: dict, measured: StudyObservations, asked: Asked, levels: Levels
         if words not in broken
     }
     if not judged:
-        return findings.of(claim, verdicts.NOT_TESTABLE, "; ".join(dict.fromkeys(broken.values()))), []
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, "; ".join(dict.fromkeys(broken.values()))), []
     if len(different) > 1:
         return findings.of_arrangements(judged, broken, levels)
     ((result, rows),) = judged.values()
@@ -200,10 +200,10 @@ def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, 
     if trend and possible and max(len(sides) for sides in possible) < 3:
         most = max(len(sides) for sides in possible)
         reason = f"a trend needs three levels of {claim['along']['factor']}, and {most} can be measured here"
-        return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     if not possible:
         reason = availability.joined(sorted(filter(None, unavailable), key=str)).reason or NO_CELLS
-        return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     quantity = quantities.find(claim.get("quantity"))
     if trend:
         rows = [compare.of_levels(claim, measured, sides) for sides in possible if len(sides) > 2]
@@ -218,7 +218,7 @@ def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, 
     cells = {path for one in possible for side in (one if isinstance(one, list) else [one]) for path in side.cells}
     known = {"substitutes": _substitutes(measured.plan, cells), "unwatched": len(cells & measured.unwatched)}
     summary = {**findings.summary(rows, len(asked) - len(possible)), **known}
-    result = {**findings.of(claim, judged["verdict"], ""), **summary, **judged}
+    result = {**findings.empty_result(claim, judged["verdict"], ""), **summary, **judged}
     result["asked"]["holds"] = judged["holds"]
     return result, rows
 

@@ -39,7 +39,7 @@ def summary(study: Study, plan: Plan, results: Path) -> Together:
     how many claims had each outcome. `over` is what several sessions decide together (None for one session), and
     `metrics` is how much sessions differ. Each result lists its verdicts in the single `sessions`, the oldest first.
     """
-    every = sessions.of(results, study["id"])
+    every = sessions.of_study(results, study["id"])
     described = [_described(one, every[-1], plan) for one in every]
     used = [one for one, about in zip(every, described, strict=True) if not about["apart"]]
     each = [_verdicts(one) for one in used]

@@ -9,7 +9,7 @@ from plimsoll.errors import PlimsollError, shown
 BASELINE, STEPS = "baseline", "steps"
 
 
-def of(study: Mapping) -> list[dict]:
+def of_study(study: Mapping) -> list[dict]:
     """Return the answers of a study, each with its `name`.
 
     The name is empty where a study has one answer without a name.
@@ -45,7 +45,7 @@ def check(study: dict, source: str, design: Design, refer: Refer) -> None:
     factors.
     """
     seen = set()
-    for number, answer in enumerate(of(study)):
+    for number, answer in enumerate(of_study(study)):
         key = f"answer.{number}" if isinstance(study["answer"], list) else "answer"
         if answer["name"] in seen:
             raise PlimsollError(

@@ -60,7 +60,7 @@ class Queue:
         self.results = results
         self._place = results / PLACE / os.environ.get(VARIABLE, "")
         try:
-            noted = documents.of(self._place / QUEUE, dict)
+            noted = documents.load(self._place / QUEUE, dict)
         except documents.Misfit:
             noted = {}
         self.processes: int = noted.get("processes", 1)

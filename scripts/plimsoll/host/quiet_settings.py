@@ -61,7 +61,7 @@ def noted() -> Note | None:
     if path is None:
         return None
     try:
-        note = documents.of(path, Note)
+        note = documents.load(path, Note)
     except documents.Misfit as misfit:
         raise PlimsollError(
             f"{path} says how this machine was before `plimsoll doctor` changed it, and cannot be read ({misfit}). Restart "

@@ -51,7 +51,7 @@ def identity(name: str, base: str) -> str:
     SIF.
     """
     digest = hashlib.sha256("\0".join([base, *forms.UNCOMPRESSED]).encode())
-    if below := settings.of(name)["from"]:
+    if below := settings.of_image(name)["from"]:
         digest.update(identity(below["image"], base).encode())
     for path in sorted(paths.recipe(name).iterdir()):
         if path.name == contents.FILE:
@@ -78,7 +78,7 @@ def build(name: str, base: str) -> Image:
     - `stages`: tag and id of each stage that is an image, by name.
     - `bits`: SHA-256 of each program, the same in all stages; only if Docker alone runs the image.
     """
-    given = settings.of(name)
+    given = settings.of_image(name)
     tag = f"plimsoll/{name}:{identity(name, base)}"
     folder = store.folder_of({"tag": tag})
     try:
@@ -208,7 +208,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
             _say(f"bootstrapping {base} from Debian's packages")
             bootstrap.make(given_base)
     arguments = {"BASE": base}
-    if below := settings.of(name)["from"]:
+    if below := settings.of_image(name)["from"]:
         its_stage = below.get("stage")
         its_tag = f"plimsoll/{its_stage or below['image']}:{identity(below['image'], given_base)}"
         _built(below["image"], given_base, its_tag, its_stage)
@@ -236,7 +236,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
 @contextlib.contextmanager
 def _context(name: str) -> Iterator[Path]:
     """Yield the folder in which an image is built: its own, or a temporary copy with the jars that the image needs."""
-    own, lock = paths.recipe(name), settings.of(name)["jars"]
+    own, lock = paths.recipe(name), settings.of_image(name)["jars"]
     if lock is None:
         yield own
         return

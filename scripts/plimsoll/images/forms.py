@@ -39,7 +39,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
     Raise Unavailable if a step fails.
     """
     name = name_of(tag)
-    stated, forms = contents.stated(name), settings.of(name)["forms"]
+    stated, forms = contents.stated(name), settings.of_image(name)["forms"]
     new = folder.with_name(f".{folder.name}-{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     (new / ROOTFS).mkdir(parents=True)

@@ -109,7 +109,7 @@ def digest(image: Mapping) -> str | None:
 def described(path: Path) -> StageOfImage | None:
     """Return the description of an image in a file. Return None if the file is missing or damaged: it is then made again."""
     try:
-        return documents.of(path, StageOfImage)
+        return documents.load(path, StageOfImage)
     except documents.Misfit:
         return None
 

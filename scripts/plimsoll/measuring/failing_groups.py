@@ -55,7 +55,7 @@ def begin() -> None:
 def reasons(study_folder: Path) -> dict[str, str]:
     """Return why groups of a study are given up in this start, by the group's name."""
     try:
-        noted = documents.of(study_folder / FILE, Noted)
+        noted = documents.load(study_folder / FILE, Noted)
     except documents.Misfit:
         return {}
     return noted["reasons"] if noted["start"] == os.environ.get(VARIABLE) else {}

@@ -82,7 +82,7 @@ def _read(folder: Path) -> tuple[list[str], list[list]]:
     """Return the queue, and what is crossed off: run, seconds (None if it was not measured), moment of the end, status,
     attempts."""
     try:
-        queue = documents.of(folder / "queue.json", list[str])
+        queue = documents.load(folder / "queue.json", list[str])
     except documents.Misfit:
         queue = []
     try:

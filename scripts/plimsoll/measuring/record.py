@@ -91,7 +91,7 @@ def read(path: Path, kind: type = Record) -> Record:
     _refuse_changed(path)
     try:
         # A benchmark may print something that is not a finite number for a part that it did not run.
-        record = documents.of(path, kind, finite=False)
+        record = documents.load(path, kind, finite=False)
     except documents.Misfit as misfit:
         raise DamagedFile(f"{path} is not a complete record: {misfit}") from misfit
     if record["format"] != FORMAT:

@@ -136,7 +136,7 @@ def _change(then: str, now: str) -> str:
 def read(folder: Path) -> Noted | None:
     """Return what a study's folder says about its system; None if it has no system.json that can be read."""
     try:
-        return documents.of(folder / FILE, Noted)
+        return documents.load(folder / FILE, Noted)
     except documents.Misfit:
         return None
 

@@ -29,8 +29,8 @@ def shown(table: pd.DataFrame, study: Study, given: GivenTime | None = None) -> 
 
     `table` is that of plimsoll.claims.answer, and `given` the time that the study was measured for.
     """
-    shown = [_answer(answer.of(table, named), named, study, given) for named in answers.of(study)]
-    return [_worded(one, named, study, given) for one, named in zip(shown, answers.of(study), strict=True)]
+    shown = [_answer(answer.rows_of(table, named), named, study, given) for named in answers.of_study(study)]
+    return [_worded(one, named, study, given) for one, named in zip(shown, answers.of_study(study), strict=True)]
 
 
 def _worded(one: dict, named: dict, study: Study, given: GivenTime | None) -> dict:

@@ -35,7 +35,7 @@ def make(
     A cell that cannot be measured is in the plan with a `reason`, and has no runs. Raise PlimsollError if the plan
     would have too many runs.
     """
-    design, host = study.design, {**host, "sizes": sizing.of(host)}
+    design, host = study.design, {**host, "sizes": sizing.of_host(host)}
     config = {**config, "runtimes": studies.wishes(study, config["runtimes"])}
     repetitions = config.get("repetitions") or design.cells.repetitions(profile)
     reasons = tries.of_study(unavailable, study["id"], study["image"])
@@ -68,7 +68,7 @@ def make(
         "repetitions": repetitions,
         "profile": config["profile"],
         **design.cells.plan_extras(study, host),
-        "sizes": sizing.of(host),
+        "sizes": sizing.of_host(host),
         "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
         **({"given_up": given_up} if given_up else {}),
         "cells": cells,

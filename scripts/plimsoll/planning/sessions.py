@@ -35,7 +35,7 @@ class Session(NamedTuple):
     folder: Path
 
 
-def of(results: Path, study: str) -> list[Session]:
+def of_study(results: Path, study: str) -> list[Session]:
     """Return the sessions of a study, the oldest first. The last one is the study's results folder, even if that is empty."""
     before = [Session(int(path.name), path) for path in (results / ASIDE / study).glob("[0-9]*") if path.name.isdigit()]
     before.sort()
@@ -65,7 +65,7 @@ def apart(session: Session, newest: Session) -> str:
 def _other_sizes(one: Path, other: Path) -> list[str]:
     """Return the cells whose problem sizes differ between two sessions; empty if a plan cannot be read."""
     with contextlib.suppress(documents.Misfit):
-        return planner.other_sizes(*(documents.of(folder / "plan.json", Plan) for folder in (one, other)))
+        return planner.other_sizes(*(documents.load(folder / "plan.json", Plan) for folder in (one, other)))
     return []
 
 
@@ -104,7 +104,7 @@ def begin(results: Path, study: str) -> Session:
     It is a new one, and the results so far move to the earlier sessions. A session that was begun and is not finished
     is continued instead. Nothing is lost if the process is killed, because a session's folder moves in one step.
     """
-    newest = of(results, study)[-1]
+    newest = of_study(results, study)[-1]
     if not finished(newest.folder):
         return newest
     target = results / ASIDE / study / str(newest.number)
@@ -113,7 +113,7 @@ def begin(results: Path, study: str) -> Session:
         if path.exists():
             shutil.copy2(path, newest.folder)
     newest.folder.rename(target)
-    return of(results, study)[-1]
+    return of_study(results, study)[-1]
 
 
 def note(session: Session, fresh: dict[str, str]) -> None:

@@ -33,7 +33,7 @@ ROUNDED = 8
 Make = Callable[[dict, Sizes], Plan]
 
 
-def of(results: Path, study: Study, profile: dict, host: Topology, make: Make) -> Sizes:
+def of_study(results: Path, study: Study, profile: dict, host: Topology, make: Make) -> Sizes:
     """Return what a study's problem sizes follow from on a host: what was saved in `results`, as far as the sizes still
     fit.
 
@@ -55,7 +55,7 @@ def _folders(results: Path, study: str) -> Iterator[Path]:
     Sessions are combined, so they should have the same sizes.
     """
     yield results / study
-    for session in reversed(sessions.of(results, study)[:-1]):
+    for session in reversed(sessions.of_study(results, study)[:-1]):
         noted = system.read(session.folder)
         if noted and not system.differences(noted["parts"], system.now([])):
             yield session.folder
@@ -65,7 +65,7 @@ def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
     if (folder / FILE).exists():
         return _read(folder / FILE)
     try:
-        plan = documents.of(folder / "plan.json", Plan)
+        plan = documents.load(folder / "plan.json", Plan)
     except documents.Misfit:
         return None
     if "sizes" in plan:

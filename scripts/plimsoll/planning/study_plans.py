@@ -74,7 +74,7 @@ def plans(
     for name, study in wanted.items():
         asked = repetitions.read_request(results / name, config["profile"])
         make = partial(_plan, study, on, config, unavailable, asked)
-        made[name] = make(profile, sizes.of(results, study, profile, on, make))
+        made[name] = make(profile, sizes.of_study(results, study, profile, on, make))
     return made
 
 

@@ -146,7 +146,7 @@ def forget_others(results: Path, images: Iterable[str]) -> bool:
 
 def _read(path: Path) -> dict[str, Tried]:
     try:
-        return documents.of(path, dict[str, Tried])
+        return documents.load(path, dict[str, Tried])
     except documents.Misfit:
         return {}
 

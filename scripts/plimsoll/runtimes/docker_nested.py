@@ -87,7 +87,7 @@ class Parents(Docker):
             self.options = (*self.options[: own - 1], "--volumes-from", volume_of, *self.options[own + 1 :])
 
     def words(self, spec):
-        own = engine_folders.of(spec.name)
+        own = engine_folders.of_parent(spec.name)
         return [f"{own}:{ENGINE}" if word == ENGINE and own.is_dir() else word for word in super().words(spec)]
 
     def remove(self, names, on=HOST):

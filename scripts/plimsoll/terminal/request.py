@@ -29,7 +29,7 @@ class Request(NamedTuple):
     dry: bool
 
 
-def of(words: list[str]) -> Request:
+def parse(words: list[str]) -> Request:
     """Return the request of Snakemake's command line (its words, without its name), read as Snakemake reads it."""
     from snakemake import cli
 

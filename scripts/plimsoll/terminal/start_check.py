@@ -22,7 +22,7 @@ def or_refuse(words: list[str]) -> None:
     try:
         for file in configuration.files():
             yaml_files.keys_of(file)
-        check_folders(Path(), [Path(".snakemake")] if request.of(words).dry else [Path(".snakemake"), *results(Path())])
+        check_folders(Path(), [Path(".snakemake")] if request.parse(words).dry else [Path(".snakemake"), *results(Path())])
     except PlimsollError as problem:
         refuse(problem)
 

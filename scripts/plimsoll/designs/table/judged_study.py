@@ -60,7 +60,7 @@ def judge(source: Source, claims: WrittenClaims) -> JudgedStudy:
     """Return a study judged by its claims."""
     study = source.study
     whole = claim_file.complete(claims, study)
-    measured = row_observations.of(source)
+    measured = row_observations.of_source(source)
     results, comparisons = evaluate.evaluate(whole, measured, study["alpha"])
     results = [_told(result) for result in results]
     if source.printed or any(row.summarised for row in source.rows):

@@ -17,7 +17,7 @@ def at_all(source: str) -> At:
     return lambda *_: source
 
 
-def of(named: Mapping, rows: Sequence[Row], printed: Sequence[Row], at: At) -> dict[str, dict]:
+def merge(named: Mapping, rows: Sequence[Row], printed: Sequence[Row], at: At) -> dict[str, dict]:
     """Return the metrics, each with label, unit and better, from a study's file and from rows.
 
     PlimsollError if a metric has no rows, has two units, or has two directions. It is raised also if the paper's table

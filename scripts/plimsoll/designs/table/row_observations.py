@@ -23,7 +23,7 @@ from plimsoll.planning.availability import SMALLEST
 WITH_ZERO = ("count", "share")
 
 
-def of(source: Source) -> StudyObservations:
+def of_source(source: Source) -> StudyObservations:
     """Return what the rows of a study say, as claims use it.
 
     PlimsollError if a value cannot be compared as a ratio, or if no cell has enough runs.

@@ -95,7 +95,7 @@ def assembled(document: Mapping, rows: list[Row], printed: list[Row], at: At, fi
             f"{without.where}: this row of the paper's own table has no mean. Give each row a mean, and sd and "
             "n if the paper prints them."
         )
-    found = metrics.of(document.get("metrics", {}), rows, printed, at)
+    found = metrics.merge(document.get("metrics", {}), rows, printed, at)
     rows = [_with_all(row, names) for row in rows if row.metric in found]
     printed = [_with_all(row, names) for row in printed if row.metric in found]
     factors = [*names, *([MACHINE] if any(row.machine for row in rows) else [])]

@@ -60,7 +60,7 @@ def measured_sessions(studies: Mapping[str, Study], results: Path) -> list[Measu
             f"results/{one.folder.relative_to(results).as_posix()}", study, one.folder, one.folder == results / name
         )
         for name, study in there.items()
-        for one in sessions.of(results, name)
+        for one in sessions.of_study(results, name)
         if record.any_below(one.folder) and (one.folder / "plan.json").is_file()
     ]
 

@@ -220,7 +220,7 @@ def _planned(path: Path, study: str) -> list[tuple[str, int]]:
     Raise RefusedArchive if the file is no plan of the study.
     """
     try:
-        plan = documents.of(path, Plan)
+        plan = documents.load(path, Plan)
     except documents.Misfit as problem:
         raise RefusedArchive(f"its plan of {study} is not a plan: {problem}") from problem
     runs = [(cell, repetition) for cell, repetition in plan["order"]]

@@ -35,7 +35,7 @@ class Given(Workflow):
         A session is left out if the archive does not have all of these files for it.
         """
         made = _manifest()["members"]
-        folders = [one.folder for one in sessions.of(Path("results"), study)[:-1]]
+        folders = [one.folder for one in sessions.of_study(Path("results"), study)[:-1]]
         whole = [folder for folder in folders if all(f"{folder}/{name}" in made for name in sessions.NEEDED)]
         return [f"{folder}/{name}" for folder in whole for name in sessions.NEEDED]
 

@@ -118,7 +118,7 @@ def _source(fields: dict[str, str]) -> dict[str, str]:
 
 def _locked(name: str) -> dict[str, str]:
     """Return the jars that an image is built from: path in the repository by SHA-256."""
-    lock = settings.of(name)["jars"]
+    lock = settings.of_image(name)["jars"]
     listed = jars.listed(paths.recipe(name) / lock) if lock else {}
     return {checksum: path for path, checksum in listed.items()}
 
@@ -173,7 +173,7 @@ def _unpacked(image: Saved, name: str) -> Iterator[Component]:
                 external_references=[_of_central(path, hashes=_sha256(checksum)) for path, checksum in locked.items()],
                 evidence=_found(there),
             )
-    if below := settings.of(name)["from"]:
+    if below := settings.of_image(name)["from"]:
         yield from _unpacked(image, below["image"])
 
 
@@ -210,7 +210,7 @@ def built(name: str) -> dict[str, dict]:
     recipe = (paths.recipe(name) / "Dockerfile").read_text()
     pinned = dict(re.findall(r"^ARG (\w+)=([0-9a-f]{64})$", recipe, re.MULTILINE))
     own = {what: {**given, "sha256": pinned[given["checksum"]]} for what, given in contents.stated(name)["built"].items()}
-    below = settings.of(name)["from"]
+    below = settings.of_image(name)["from"]
     return {**(built(below["image"]) if below else {}), **own}
 
 

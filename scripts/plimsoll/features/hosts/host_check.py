@@ -25,7 +25,7 @@ def executor() -> str:
         refuse(problem)
 
 
-def of(config: Mapping) -> tuple[named_hosts.Hosts, dict[str, slurm.Node]]:
+def of_configuration(config: Mapping) -> tuple[named_hosts.Hosts, dict[str, slurm.Node]]:
     """Return the hosts of a configuration, and what the job of each requests from Slurm.
 
     A host that ssh reaches requests nothing. End the process if the hosts cannot be measured from here.

@@ -139,7 +139,7 @@ def _name(folder: Path) -> str:
     whole = folder.resolve()
     whole = whole.parent if whole.name == "results" else whole
     try:
-        return documents.of(whole / marker.FILE, marker.Mark)["host"]
+        return documents.load(whole / marker.FILE, marker.Mark)["host"]
     except documents.Misfit:
         return whole.name
 
@@ -148,7 +148,7 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
     results, comparisons = {}, {}
     for path in files:
         try:
-            of_study = findings.of_table(path) if path.suffix == ".csv" else documents.of(path, list[Result], finite=False)
+            of_study = findings.of_table(path) if path.suffix == ".csv" else documents.load(path, list[Result], finite=False)
             results |= {result["id"]: result for result in of_study if result["study"] == path.parent.name}
             compared = TOGETHER[1] if path.name == TOGETHER[0] else "comparisons.csv"
             comparisons |= wording.by_claim(pd.read_csv(path.with_name(compared)))

@@ -40,7 +40,7 @@ def wanted(
     """
     number = max(1, len(ratios))
     clear = [name for name, part in ratios.items() if number * part.result["p"] < needs.CLEAR]
-    asked = needs.of({name: [part] for name, part in ratios.items()}, clear, noise, alpha / number, elsewhere)
+    asked = needs.of_claims({name: [part] for name, part in ratios.items()}, clear, noise, alpha / number, elsewhere)
     known = {need.finding: need for need in asked.needs}
     return [known.get(name, need).at_least(least) for name, need in zip(ratios, first(ratios.values(), least), strict=True)]
 

@@ -239,7 +239,7 @@ class BlockNeeds(NamedTuple):
     unknown: list[str]
 
 
-def of(
+def of_claims(
     parts: Mapping[str, Sequence[Part]],
     clear: Iterable[str],
     noise: Noise,

@@ -80,7 +80,7 @@ class StudyState(NamedTuple):
         used.
         """
         noise = self.noise.or_else(other.noise) if other else self.noise
-        return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
+        return needs.of_claims(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
 
     def of_answer(self, other: "StudyState | None") -> list[Need]:
         """Return the blocks that the ratios of the answer need, in their order. Noise and differences are those of `asked`."""
@@ -104,7 +104,7 @@ class StudyState(NamedTuple):
         """
         if other is None:
             return []
-        wanted = needs.of(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
+        wanted = needs.of_claims(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
         return [need.at_least(LEAST) for need in wanted]
 
 
@@ -229,7 +229,7 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
         return there
     begun = first_stage(study, plan, seconds, folder, there)
     if not any(begun.values()):
-        usual, fewest = costs.of(plan), min(FIRST_BLOCKS)
+        usual, fewest = costs.of_plan(plan), min(FIRST_BLOCKS)
         raise PlimsollError(
             f"{seconds / 3600:g} h is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
             f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
@@ -247,7 +247,7 @@ def first_stage(
     ratios of the answer come first, then what other measurements decided soonest. The result is empty if the time is
     too short for that.
     """
-    usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
+    usual, nothing, there = costs.of_plan(plan), of_nothing(study, plan), there or {}
     asked, ratios = set(decision_cost.cells_of(nothing.rows)), nothing.of_answer(None)
     of_answer = {cell: LEAST for need in ratios for cell in need.blocks}
     for blocks, share in FIRST_BLOCKS.items():
@@ -319,7 +319,7 @@ def second_stage(
 
     `before` are the seconds that were measured before this time budget.
     """
-    measured = costs.of(judged.plan, judged.runs)
+    measured = costs.of_plan(judged.plan, judged.runs)
     spent = measured.seconds(blocks_of(judged.plan)) - before
     return _bought(judged, other, measured, FOR_MEASURING * hours * 3600 - spent)
 
@@ -327,7 +327,7 @@ def second_stage(
 def _early(judged: StudyState, blocks: Mapping[str, int], hours: float, before: float) -> str:
     """Return a sentence that a second stage with these blocks ends early, and why; empty if it does not."""
     measuring = FOR_MEASURING * hours * 3600
-    left = measuring - (costs.of(judged.plan, judged.runs).seconds(blocks) - before)
+    left = measuring - (costs.of_plan(judged.plan, judged.runs).seconds(blocks) - before)
     if left < EARLY * measuring:
         return ""
     return (
@@ -363,7 +363,7 @@ def _seconds(folder: Path, study: Study) -> float:
     if not _measured(folder):
         return 0.0
     plan = plan_file.read(folder / "plan.json")
-    return costs.of(plan, _runs(folder, plan)).seconds(blocks_of(plan))
+    return costs.of_plan(plan, _runs(folder, plan)).seconds(blocks_of(plan))
 
 
 def _measured(folder: Path) -> bool:
@@ -372,14 +372,14 @@ def _measured(folder: Path) -> bool:
 
 def _given_until(moment: float, judged: StudyState, before: float) -> float:
     """Return the hours of a time budget whose second stage ends at a moment (seconds since 1970)."""
-    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - before
+    used = costs.of_plan(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - before
     left = moment - time.time() - timetable.STAGE
     return round((used + max(0.0, left)) / 3600 / FOR_MEASURING, 4)
 
 
 def _spent(judged: StudyState, noted: dict) -> float:
     """Return the hours of all time budgets that are spent after the first stage of the last one."""
-    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
+    used = costs.of_plan(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
     return round(sum(noted["given"][:-1]) + used / 3600 / FOR_MEASURING, 2)
 
 
@@ -391,7 +391,7 @@ def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent:
     the second stage is. A claim that gets the blocks that it needs is decided with a power of 80 %, so that share of
     these claims is counted.
     """
-    measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
+    measured, now = costs.of_plan(judged.plan, judged.runs), blocks_of(judged.plan)
     settled, testable = needs.decided(judged.results)
     made, reached = [], set()
     # Nothing is known about cells that were left out because time was short.

@@ -41,9 +41,9 @@ def usable(image: Image) -> bool:
 def make(name: str) -> None:
     """Make an empty folder for the parent of this name. Raise Unavailable if that fails."""
     try:
-        of(name).mkdir(parents=True)
+        of_parent(name).mkdir(parents=True)
     except OSError as problem:
-        raise Unavailable(f"the engine's folder {of(name)} cannot be made: {problem.strerror}") from problem
+        raise Unavailable(f"the engine's folder {of_parent(name)} cannot be made: {problem.strerror}") from problem
 
 
 def refuse(image: Image, why: str) -> None:
@@ -59,7 +59,7 @@ def forget(image: Image) -> None:
 def keep(name: str, image: Image) -> None:
     """Make the folder of an engine that has ended, cut down to images and layers, the one that others copy, in one
     step."""
-    made = of(name)
+    made = of_parent(name)
     for entry in made.iterdir():
         if entry.name not in (COPIED, LINKED):
             output(["rm", "-rf", str(entry)])
@@ -74,21 +74,21 @@ def copy_all(names: Sequence[str], image: Image) -> None:
     try:
         for name in names:
             make(name)
-            output(["cp", "--archive", str(loaded(image) / COPIED), str(of(name))])
-            output(["cp", "--archive", "--link", str(loaded(image) / LINKED), str(of(name))])
+            output(["cp", "--archive", str(loaded(image) / COPIED), str(of_parent(name))])
+            output(["cp", "--archive", "--link", str(loaded(image) / LINKED), str(of_parent(name))])
     except Unavailable:
         remove(names)
         raise
 
 
-def of(name: str) -> Path:
+def of_parent(name: str) -> Path:
     """Return the path of the folder of the parent of this name. It may not exist."""
     return _all() / name
 
 
 def remove(names: Sequence[str]) -> None:
     """Remove the folders of the parents of these names. Missing ones are ignored."""
-    if there := [str(of(name)) for name in names if of(name).exists()]:
+    if there := [str(of_parent(name)) for name in names if of_parent(name).exists()]:
         output(["rm", "-rf", *there])
 
 

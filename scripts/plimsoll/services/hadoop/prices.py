@@ -83,7 +83,7 @@ def made(image: Image, seed: int, size: int) -> Prices:
     if not noted.is_file():
         _make(image, seed, size, folder)
     try:
-        known = documents.of(noted, Noted)
+        known = documents.load(noted, Noted)
     except documents.Misfit as misfit:
         noted.unlink()
         raise Unavailable(f"{noted} is damaged ({misfit}); the data are made again at the next attempt") from misfit

@@ -57,7 +57,7 @@ def read(results: Path) -> tuple[Call, bool]:
     """Return what earlier workflows of this command have done, and whether this is its first workflow."""
     start = os.environ.get(failing_groups.VARIABLE, "")
     with contextlib.suppress(documents.Misfit):
-        found = documents.of(results / FILE, Call)
+        found = documents.load(results / FILE, Call)
         if start and found["start"] == start:
             return found, False
     return {"start": start, "began": time.time(), "done": 0, "repeated": 0}, True

@@ -86,7 +86,7 @@ def _needed(world: World, begun: Cut, found: list[tuple[dict, list[dict]]], most
     strictly = [study.judged(claim, begun, needs.CLEAR)[0] for claim in world.claims]
     parts = needs.parts_of([result for result, _ in found], _table(found))
     noise = needs.Noise([part for each in parts.values() for part in each], begun.plan, ())
-    asked = needs.of(parts, needs.clear(strictly), noise, ALPHA)
+    asked = needs.of_claims(parts, needs.clear(strictly), noise, ALPHA)
     return [need.blocks for need in asked.needs if max(need.blocks.values()) <= most]
 
 
