@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from plimsoll import features, tasks
-from plimsoll.errors import guarded
+from plimsoll.errors import run_guarded
 from plimsoll.measuring import stop
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one stage; its exit status."""
     options = _parser().parse_args(arguments)
-    return guarded(lambda: _named(options))
+    return run_guarded(lambda: _named(options))
 
 
 def _named(options: argparse.Namespace) -> int | None:
@@ -277,7 +277,7 @@ def _findings(options: argparse.Namespace) -> None:
     from plimsoll.config import configuration, studies
     from plimsoll.terminal import results_summary, screen
 
-    chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
+    chosen = {name: _study(name) for name in studies.select(configuration.read(options.settings)["studies"])}
     screen.tell(lambda width: results_summary.of_studies(options.results, chosen, width))
 
 

@@ -87,7 +87,7 @@ def everything(runtimes: Iterable[Runtime]) -> list[str]:
         except Unavailable as problem:
             problems[str(problem)] = None
     removed |= dict.fromkeys(_images())
-    with machine_lock.held(lock.say_whose):
+    with machine_lock.hold(lock.say_whose):
         removed |= dict.fromkeys(machine_lock.forget())
     for problem in problems:
         print(f"plimsoll: not removed: {problem}.", file=sys.stderr, flush=True)
@@ -101,7 +101,7 @@ def _images() -> Iterator[str]:
     there = paths.image_store()
     if not there.is_dir():
         return
-    with store_of_images.alone():
+    with store_of_images.hold():
         for path in sorted(there.iterdir()):
             if OURS.fullmatch(path.name):
                 _remove(path)

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from plimsoll.errors import DamagedFile, shown
+from plimsoll.errors import DamagedFile, quote
 
 # Upper limit of nesting. None of our documents is nested more deeply, and a deeper one could not be written again.
 DEEPEST = 32
@@ -39,7 +39,7 @@ class Misfit(Exception):
 
     def __str__(self) -> str:
         # A key may contain any text, also control characters.
-        where = ".".join(key if key.isprintable() and len(key) <= SHOWN else shown(key) for key in reversed(self.keys))
+        where = ".".join(key if key.isprintable() and len(key) <= SHOWN else quote(key) for key in reversed(self.keys))
         return f"{where}: {self.args[0]}" if where else self.args[0]
 
 
@@ -198,7 +198,7 @@ def _simple(kind: type) -> Callable[[object], None]:
 
 
 def _other(value: object, kind: type) -> Misfit:
-    told = shown(value) if isinstance(value, str | int | float | None) else WORDS[type(value)]
+    told = quote(value) if isinstance(value, str | int | float | None) else WORDS[type(value)]
     return Misfit(f"it is {told}, and should be {WORDS[kind]}")
 
 
@@ -225,7 +225,7 @@ def _text(value: object) -> None:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise Misfit(f"it has a character that cannot be written: {shown(value)}") from error
+            raise Misfit(f"it has a character that cannot be written: {quote(value)}") from error
 
 
 def _sound(value: object) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import designs, runtimes, spelling
-from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, guarded
+from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, run_guarded
 from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
 from plimsoll.measuring import lock, noise, plan_file, process, progress, record, staleness, status, stop, system, watch
@@ -88,7 +88,7 @@ def _kept(
     found, tried = {}, {}
     for one in cells:
         path = one["path"]
-        kept, before = staleness.kept(study_folder, one, repetition, targets[path], plan["limits"]["starts"])
+        kept, before = staleness.usable_record(study_folder, one, repetition, targets[path], plan["limits"]["starts"])
         if kept:
             progress.skip(study_folder / "progress", f"{path}/{repetition}")
             found[path] = kept
@@ -433,7 +433,7 @@ def main(arguments: list[str]) -> int:
             stop.workflow(Path(plan).parent, reason)
             raise PlimsollError(reason) from problem
 
-    return guarded(measure_or_stop)
+    return run_guarded(measure_or_stop)
 
 
 if __name__ == "__main__":

@@ -333,7 +333,7 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     configuration.settle(config)
     for name in config["runtimes"]:
         runtimes.find(name)
-    selected = studies.selected(config["studies"])
+    selected = studies.select(config["studies"])
     supplied_programs.prepare(config["programs"])
     host = study_plans.host(config)
     loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}

@@ -16,7 +16,7 @@ import pytest
 from plimsoll import paths, runtimes
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk
-from plimsoll.host.processes import named, words
+from plimsoll.host.processes import pids_by_name, words
 from plimsoll.measuring import lock, record, resources, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
@@ -340,7 +340,7 @@ def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, im
     runtime = runtimes.find("docker")
     (node,) = runtime.start([Spec("shim", f"{LABEL}-shim-c0", image, tmp_path)])
     (identity,) = output(["docker", "ps", "--quiet", "--no-trunc", "--filter", f"name={node.name}"]).split()
-    (shim,) = (number for number in named(["containerd-shim"]) if identity in words(number))
+    (shim,) = (number for number in pids_by_name(["containerd-shim"]) if identity in words(number))
     os.kill(shim, signal.SIGKILL)
     with alone():
         acts = {"stop": runtime.stop, "give up": lambda nodes: runtime._give_up([one.spec for one in nodes], HOST)}

@@ -328,10 +328,10 @@ def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch
 
 def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_next(workspace, python):
     words = [python, "-c", KILLED, str(workspace.folder), "bonnie_with_bytes/bare/own"]
-    before = set(processes.named(["bonnie++"]))
+    before = set(processes.pids_by_name(["bonnie++"]))
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
     end = time.monotonic() + 60
-    while time.monotonic() < end and set(processes.named(["bonnie++"])) <= before:
+    while time.monotonic() < end and set(processes.pids_by_name(["bonnie++"])) <= before:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -340,7 +340,7 @@ def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_n
     assert volumes() == []
     # The program was killed, but data that it had written to its file may keep it for a while.
     end = time.monotonic() + 20
-    while not set(processes.named(["bonnie++"])) <= before:
+    while not set(processes.pids_by_name(["bonnie++"])) <= before:
         assert time.monotonic() < end
         time.sleep(0.1)
     root = cgroup.mounts().get("memory") or cgroup.mounts().get("unified")

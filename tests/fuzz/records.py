@@ -109,7 +109,7 @@ def _kept_of(data: bytes) -> object:
     target = put("study/runs/x/1.json", data)
     put(f"study/archive/{document['fingerprint']}/1-1.json", data)
     with contextlib.redirect_stderr(io.StringIO()):
-        kept, before = staleness.kept(folder() / "study", document["cell"], 1, target, 2)
+        kept, before = staleness.usable_record(folder() / "study", document["cell"], 1, target, 2)
     if before:
         record.keep(folder() / "again.json", {**before, "invalid_attempts": staleness.attempts_of(before)})
     inside = {path.parent.parent.name for path in (folder() / "study").rglob("*.json")}
@@ -245,7 +245,7 @@ IMAGE = {
 
 def _image(data: bytes) -> object:
     image = plan_file.image(put("image.json", data))
-    store.described(folder() / "image.json")
+    store.read_description(folder() / "image.json")
     return store.folder_of(image).relative_to(store.paths.image_store()), store.parts(image)
 
 

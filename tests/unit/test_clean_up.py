@@ -100,7 +100,7 @@ def built(tmp_path, monkeypatch):
 
 
 def test_all_that_is_kept_for_the_next_run_is_removed_and_nothing_of_others(built, tmp_path):
-    with machine_lock.held(lambda holder: None):
+    with machine_lock.hold(lambda holder: None):
         machine_lock.note_sweep(whole=False)
     (tmp_path / "locks/plimsoll.measuring.0").touch()
     both = [types.SimpleNamespace(forget=lambda: ["image plimsoll/hpcc:1"]) for _ in range(2)]

@@ -174,7 +174,7 @@ def test_counters_and_rights(look):
 
 def test_a_quiet_machine_is_named(look, monkeypatch):
     assert "quiet machine" not in [one.name for one in kernel.findings(look())]
-    monkeypatch.setattr(quiet_settings, "noted", lambda: {"kept": True})
+    monkeypatch.setattr(quiet_settings, "read_note", lambda: {"kept": True})
     assert "quiet machine" in [one.name for one in kernel.findings(look())]
 
 

@@ -250,15 +250,15 @@ def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark(monkeypatch):
     monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
     identity, since = f"test{os.getpid()}", processes.now()
     variables = {lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}
-    assert strays.left(identity, [], since) == ""
+    assert strays.describe(identity, [], since) == ""
     subprocess.run(["sh", "-c", LEAVES], env=variables, check=True)
-    left = strays.left(identity, [], since)
+    left = strays.describe(identity, [], since)
     try:
         assert re.fullmatch(r"sleep \(process \d+\)", left)
         # It is no stray of another run, nor one since a later moment.
-        assert strays.left("another", [], since) == ""
+        assert strays.describe("another", [], since) == ""
         time.sleep(0.05)
-        assert strays.left(identity, [], processes.now()) == ""
+        assert strays.describe(identity, [], processes.now()) == ""
     finally:
         end(left)
 
@@ -269,7 +269,7 @@ def test_what_is_on_its_way_out_is_no_stray(monkeypatch):
     subprocess.run(
         ["sh", "-c", "setsid sleep 0.3 & exit 0"], env={lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}, check=True
     )
-    assert strays.left(identity, [], since) == ""
+    assert strays.describe(identity, [], since) == ""
 
 
 def test_what_has_thrown_its_mark_away_is_found_by_its_group():
@@ -282,7 +282,7 @@ def test_what_has_thrown_its_mark_away_is_found_by_its_group():
     try:
         joined = f"echo $$ >{group}/below/cgroup.procs; {LEAVES}"
         subprocess.run(["sh", "-c", joined], env={"PATH": "/usr/bin:/bin"}, check=True)
-        left = strays.left("none", [group], since)
+        left = strays.describe("none", [group], since)
         assert left.startswith("sleep (process ")
     finally:
         if left:

@@ -34,18 +34,18 @@ def elsewhere():
 
 
 def test_where_nothing_is_known_the_margin_is_what_must_be_found():
-    assert needed(part(4)) == blocks.needed(NOISE, math.log1p(0.05), ALPHA) > 60
+    assert needed(part(4)) == blocks.sample_size(NOISE, math.log1p(0.05), ALPHA) > 60
 
 
 def test_what_other_measurements_found_takes_few_blocks(elsewhere):
     low, _ = elsewhere.of(part(0), part(0).rows[0])
-    assert needed(part(0), elsewhere) == blocks.needed(NOISE, low, ALPHA) == 3
+    assert needed(part(0), elsewhere) == blocks.sample_size(NOISE, low, ALPHA) == 3
 
 
 def test_what_has_enough_and_is_not_clear_gets_what_makes_it_clear(elsewhere):
     """It gets fewer blocks than finding the margin would take. Otherwise decided claims would take most of the time."""
     low, _ = elsewhere.of(part(0), part(0).rows[0])
-    clear = blocks.needed(NOISE, low, needs.CLEAR)
+    clear = blocks.sample_size(NOISE, low, needs.CLEAR)
     assert needed(part(4), elsewhere) == clear < 10
 
 
@@ -56,4 +56,4 @@ def test_what_is_not_clear_then_is_not_as_it_was_elsewhere(elsewhere):
 def test_likeness_is_never_repeated_to_be_clear():
     known = OtherMeasurements([part(40, effect=0.0, expected="no_difference")])
     here = part(4, effect=0.0, expected="no_difference", margin=0.2)
-    assert needed(here, known) == needed(here) == blocks.needed(NOISE, math.log1p(0.2), ALPHA, alike=True)
+    assert needed(here, known) == needed(here) == blocks.sample_size(NOISE, math.log1p(0.2), ALPHA, alike=True)

@@ -100,7 +100,7 @@ def test_what_is_in_the_archive_is_taken_back_as_is_said(plans, tmp_path):
         f"liu2020: 1 valid run is taken back from {tmp_path}/archive/, as measured with what is planned now."
     ]
     target = record.path_of(tmp_path / "runs", STREAM, 1)
-    assert staleness.kept(tmp_path, plan["cells"][STREAM], 1, target, 3)[0] and target.exists()
+    assert staleness.usable_record(tmp_path, plan["cells"][STREAM], 1, target, 3)[0] and target.exists()
     assert told(tmp_path, plan, runs) == []
 
 

@@ -51,8 +51,8 @@ def plan(plan_of) -> dict:
 
 
 def test_a_paper_brings_its_other_stage():
-    assert studies.selected("li2018") == ["li2018", "li2018-hadoop"]
-    assert studies.selected("li2018-hadoop") == ["li2018-hadoop"]
+    assert studies.select("li2018") == ["li2018", "li2018-hadoop"]
+    assert studies.select("li2018-hadoop") == ["li2018-hadoop"]
 
 
 def test_each_strategy_is_set_alone_and_those_of_the_factorial_together(plan):

@@ -242,9 +242,11 @@ def needed(expected: str, mean: float, deviation: float, bounds: Bounds, levels:
     alpha = levels.supports
     if expected in ("not_lower", "not_higher"):
         bound = bounds.lower if expected == "not_lower" else bounds.upper
-        return blocks.needed(deviation, abs(mean - bound), 2 * alpha)
+        return blocks.sample_size(deviation, abs(mean - bound), 2 * alpha)
     if expected == "no_difference":
         room = min(mean - bounds.lower, bounds.upper - mean)
-        return blocks.needed(deviation, room, alpha, alike=True) if room > 0 else blocks.needed(deviation, -room, alpha)
+        return (
+            blocks.sample_size(deviation, room, alpha, alike=True) if room > 0 else blocks.sample_size(deviation, -room, alpha)
+        )
     found = max(mean, bounds.lower - mean) if expected == "higher" else max(-mean, mean - bounds.upper)
-    return blocks.needed(deviation, max(found, bounds.upper), alpha)
+    return blocks.sample_size(deviation, max(found, bounds.upper), alpha)

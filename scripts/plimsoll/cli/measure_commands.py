@@ -34,7 +34,7 @@ def read_selection(
     settings = options.settings(studies, profile, config, runtimes)
     whole = configuration.read(settings)
     known.profile(whole["profile"])
-    return Selection(settings, known.selected(whole["studies"]), whole["profile"])
+    return Selection(settings, known.select(whole["studies"]), whole["profile"])
 
 
 def time_of(hours: str | None, minutes: str | None, what: Selection) -> tasks.Time | None:

@@ -47,7 +47,7 @@ def show(
     from plimsoll.config import configuration, studies
     from plimsoll.terminal import screen
 
-    selected = studies.selected(configuration.read(config or [])["studies"])
+    selected = studies.select(configuration.read(config or [])["studies"])
     place.enter(directory)
     found = find(thing, selected)
     study = studies.load(found.study, designs.known())

@@ -152,7 +152,7 @@ def _undisturbing(processes: int) -> Iterator[int]:
     with contextlib.ExitStack() as held:
         try:
             if processes > 1:
-                held.enter_context(machine_lock.held(_refuse))
+                held.enter_context(machine_lock.hold(_refuse))
         except (PlimsollError, OSError):
             processes = 1
         yield processes

@@ -60,7 +60,7 @@ def identity(name: str, base: str) -> str:
     return digest.hexdigest()[:16]
 
 
-@store.alone()
+@store.hold()
 def build(name: str, base: str) -> Image:
     """Build containers/<name>/ if that was not done before, and return the image's description.
 
@@ -121,7 +121,7 @@ def _brought(path: Path) -> dict | None:
     If an engine works, return None. The engine is first given the image of the store, so that it does not build another
     one by the same recipe.
     """
-    description = store.described(path)
+    description = store.read_description(path)
     if description is None or not _engine():
         return description if description and "rootfs" in description else None
     if not store.in_engine(description) and (path.parent / store.ARCHIVE).is_file():
@@ -138,7 +138,7 @@ def _engine() -> bool:
 
 def _noted(path: Path, made: dict) -> dict | None:
     """Return the saved description of an image. Return None if it is missing, or if it differs from what was `made` now."""
-    description = store.described(path) or {}
+    description = store.read_description(path) or {}
     return description if made == {key: description.get(key) for key in made} else None
 
 

@@ -19,7 +19,7 @@ def others(tag: str) -> dict[str, Image]:
     found = {}
     for folder in folders:
         path = folder / store.folder_of({"tag": tag}).name / store.DESCRIPTION
-        if known := store.described(path):
+        if known := store.read_description(path):
             found[str(path.parent)] = known
     return found
 

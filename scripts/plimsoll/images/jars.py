@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.errors import PlimsollError, Unavailable, shown
+from plimsoll.errors import PlimsollError, Unavailable, quote
 
 # Maven's own default. Users can name a mirror instead.
 CENTRAL = "https://repo.maven.apache.org/maven2"
@@ -32,7 +32,7 @@ def listed(lock: Path) -> dict[str, str]:
     for number, line in enumerate(lock.read_text().splitlines(), start=1):
         words = line.split()
         if len(words) != 2 or len(words[0]) != 64 or not words[1].endswith(".jar"):
-            raise PlimsollError(f"{lock.name}, line {number}: it is no checksum and path of a jar: {shown(line)}.")
+            raise PlimsollError(f"{lock.name}, line {number}: it is no checksum and path of a jar: {quote(line)}.")
         jars[words[1]] = words[0]
     return jars
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plimsoll import documents, paths
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
@@ -17,7 +17,7 @@ ARCHIVE, DESCRIPTION, LOCK = "image.tar", "image.json", ".lock"
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
+def hold() -> Iterator[None]:
     """Hold the image store for this process alone while images are built, imported, unpacked or restored.
 
     Two workflows that start at once would delete each other's files. If another process holds the store, name it on
@@ -41,7 +41,7 @@ def folder_of(image: Image) -> Path:
     name = image["tag"].removeprefix("plimsoll/").replace(":", "-")
     if Path(name).name != name or name.startswith("."):
         raise PlimsollError(
-            f"{shown(image['tag'])} is not the tag of an image of this project. Delete the file that describes "
+            f"{quote(image['tag'])} is not the tag of an image of this project. Delete the file that describes "
             "it: it is made again."
         )
     return paths.image_store() / name
@@ -102,11 +102,11 @@ def digest(image: Mapping) -> str | None:
 
     Return None if its description is missing or damaged.
     """
-    known = described(folder_of(image) / DESCRIPTION)
+    known = read_description(folder_of(image) / DESCRIPTION)
     return known["id"] if known else None
 
 
-def described(path: Path) -> StageOfImage | None:
+def read_description(path: Path) -> StageOfImage | None:
     """Return the description of an image in a file. Return None if the file is missing or damaged: it is then made again."""
     try:
         return documents.load(path, StageOfImage)
@@ -120,6 +120,6 @@ def forget_replaced(folder: Path) -> None:
     The paths in such a description lead to other bits.
     """
     for path in folder.glob("*.json"):
-        known = described(path)
+        known = read_description(path)
         if known and digest(known) not in (None, known["id"]):
             path.unlink()

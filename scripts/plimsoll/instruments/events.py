@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.errors import Unavailable, shown
+from plimsoll.errors import Unavailable, quote
 from plimsoll.host import cgroup, topology
 from plimsoll.host.capabilities import COUNTERS
 from plimsoll.instruments.base import Instrument
@@ -150,10 +150,10 @@ def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[
         if line.startswith("#"):
             continue
         if not (row := LINE.fullmatch(line)):
-            raise InvalidOutput(f"perf's counts have the line {shown(line)}")
+            raise InvalidOutput(f"perf's counts have the line {quote(line)}")
         of_event = counted.setdefault(row["event"], {})
         if row["group"] in of_event:
-            raise InvalidOutput(f"perf counted {shown(row['event'])} twice in {shown(row['group'])}")
+            raise InvalidOutput(f"perf counted {quote(row['event'])} twice in {quote(row['group'])}")
         of_event[row["group"]] = row["count"]
     counts = {}
     for name, event in events.items():

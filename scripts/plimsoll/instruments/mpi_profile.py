@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from plimsoll import documents
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 from plimsoll.instruments.base import Instrument
 from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
@@ -85,7 +85,7 @@ def _of_region(path: Path, rank: int, region: str) -> dict:
         raise InvalidOutput(f"the profile of rank {rank} is that of rank {profiled['rank']}")
     for function, (calls, seconds) in profile["functions"].items():
         if function not in PATTERN_OF or calls < 1 or seconds < 0:
-            raise InvalidOutput(f"rank {rank} called {shown(function)} {calls} times, for {seconds:g} s")
+            raise InvalidOutput(f"rank {rank} called {quote(function)} {calls} times, for {seconds:g} s")
     return profile
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from plimsoll import documents
-from plimsoll.errors import begun
+from plimsoll.errors import shorten
 from plimsoll.interchange import Cell, Plan, Record
 from plimsoll.measuring import progress, record, status
 
@@ -87,7 +87,7 @@ def reason(study_folder: Path, plan: Plan, group: Group, group_of: Callable[[Cel
     if any(_counts(study_folder, path, number) for path, number in plan["order"] if group_of(plan["cells"][path]) == group):
         return None
     last = found[-1]
-    return f"the first runs all failed alike: {last['status']}, {begun(last['reason'] or 'no reason', LONGEST)}"
+    return f"the first runs all failed alike: {last['status']}, {shorten(last['reason'] or 'no reason', LONGEST)}"
 
 
 def _is_of(run: str, plan: Plan, group: Group, group_of: Callable[[Cell], Group]) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll import documents
 from plimsoll.design import Factors
-from plimsoll.errors import DamagedFile, PlimsollError, shown
+from plimsoll.errors import DamagedFile, PlimsollError, quote
 from plimsoll.interchange import Cell, Image, Plan, PlanHead
 
 # Keys of a cell that can be measured.
@@ -42,12 +42,12 @@ def _refuse_unknown(plan: Plan) -> None:
     for path, cell in cells.items():
         needed = [*plan["factors"], *(() if cell["reason"] else OF_MEASURABLE)]
         if lacking := [key for key in needed if key not in cell]:
-            raise documents.Misfit(f"the cell {shown(path)} lacks {shown(lacking[0])}")
+            raise documents.Misfit(f"the cell {quote(path)} lacks {quote(lacking[0])}")
         if cell["path"] != path:
-            raise documents.Misfit(f"the cell {shown(path)} has another path")
+            raise documents.Misfit(f"the cell {quote(path)} has another path")
     for path in dict.fromkeys(path for path, _ in plan["order"]):
         if path not in cells or cells[path]["reason"]:
-            raise documents.Misfit(f"its order has {shown(path)}, which is no cell that can be measured")
+            raise documents.Misfit(f"its order has {quote(path)}, which is no cell that can be measured")
 
 
 def _damaged(path: Path, misfit: documents.Misfit) -> DamagedFile:

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from plimsoll import documents
-from plimsoll.errors import DamagedFile, shown
+from plimsoll.errors import DamagedFile, quote
 from plimsoll.interchange import Cell, Record
 from plimsoll.measuring import status
 
@@ -95,9 +95,9 @@ def read(path: Path, kind: type = Record) -> Record:
     except documents.Misfit as misfit:
         raise DamagedFile(f"{path} is not a complete record: {misfit}") from misfit
     if record["format"] != FORMAT:
-        raise DamagedFile(f"{path} has the format {shown(record['format'])}, and this version reads {FORMAT}")
+        raise DamagedFile(f"{path} has the format {quote(record['format'])}, and this version reads {FORMAT}")
     if record["status"] not in status.NAMES:
-        raise DamagedFile(f"{path} is not a complete record: there is no status {shown(record['status'])}")
+        raise DamagedFile(f"{path} is not a complete record: there is no status {quote(record['status'])}")
     if not NAME.fullmatch(record["fingerprint"]):
         raise DamagedFile(f"{path} is not a complete record: its fingerprint is not valid")
     if not all(RAW.fullmatch(one["raw"]) for one in (record, *record["invalid_attempts"])):

@@ -86,7 +86,9 @@ def asked_for(seen: Look, fingerprint: str, starts: int) -> str:
     return fingerprint if number < 2 else f"{fingerprint},start={number}"
 
 
-def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: int) -> tuple[Record | None, Record | None]:
+def usable_record(
+    study_folder: Path, cell: Cell, repetition: int, target: Path, starts: int
+) -> tuple[Record | None, Record | None]:
     """Return (a record that makes measuring unnecessary, a record of a run that is to be tried again).
 
     At least one of them is None. Move a record of another fingerprint, or a damaged one, to the archive. Take a record

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol, TypedDict
 
 from plimsoll import documents, spelling
-from plimsoll.errors import Outage, Unavailable, begun, first_of
+from plimsoll.errors import Outage, Unavailable, first_of, shorten
 from plimsoll.host import system as of_host
 from plimsoll.measuring import record
 
@@ -129,7 +129,7 @@ def _change(then: str, now: str) -> str:
     """Return two values in words. Of long values only the text around their first difference is shown."""
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(then, now, strict=False))))
     first = max(0, same - LONGEST // 4) if max(len(then), len(now)) > LONGEST else 0
-    before, after = (begun(("…" if first else "") + value[first:], LONGEST) for value in (then, now))
+    before, after = (shorten(("…" if first else "") + value[first:], LONGEST) for value in (then, now))
     return f"{before} then, {after} now"
 
 

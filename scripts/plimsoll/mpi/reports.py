@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.errors import begun
+from plimsoll.errors import shorten
 from plimsoll.workloads import program_output
 
 # Network bytes per rank above which messages went over TCP. The launcher's own traffic is about 100 kB per rank.
@@ -44,4 +44,4 @@ def first_words(folder: Path) -> str:
             said.append(line)
         elif said:
             break
-    return begun(" ".join(dict.fromkeys(said)), LONGEST) or "it printed nothing"
+    return shorten(" ".join(dict.fromkeys(said)), LONGEST) or "it printed nothing"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll.design import Design
-from plimsoll.errors import first_of, shown
+from plimsoll.errors import first_of, quote
 from plimsoll.interchange import Cell, Plan, Record
 from plimsoll.measuring import record, staleness, status
 
@@ -88,7 +88,7 @@ def _differences(name: str, then: object, now: object) -> Iterator[tuple[str, st
         for key in dict.fromkeys([*then, *now]):
             yield from _differences(f"{name} ({key})", then.get(key), now.get(key))
     elif then != now:
-        yield name, f"{name} was {shown(then)} and is {shown(now)} now"
+        yield name, f"{name} was {quote(then)} and is {quote(now)} now"
 
 
 def _left_out(folder: Path, plan: Plan) -> Iterator[str]:

@@ -132,7 +132,11 @@ class Docker(Engine):
         shim.
         """
         end = time.monotonic() + SHIM_SECONDS
-        while there := [n for n in processes.named([SHIM]) if set(identities) & set(processes.words(n))] if identities else []:
+        while (
+            there := [n for n in processes.pids_by_name([SHIM]) if set(identities) & set(processes.words(n))]
+            if identities
+            else []
+        ):
             if time.monotonic() > end:
                 for number in there:
                     with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -21,7 +21,7 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
     process is in two groups.
     """
     mounted = cgroup.mounts()
-    with cgroup.counting(processes.named(ENGINE), mounted) as engine:
+    with cgroup.counting(processes.pids_by_name(ENGINE), mounted) as engine:
 
         def snapshot() -> noise.Snapshot:
             programs = contained = services.groups()

@@ -246,7 +246,7 @@ def wholes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: st
         Whole(
             name,
             state(plan["cells"].values(), plan["order"], there[name]),
-            sum(left(brought) for brought in studies.selected(name) if brought in plans),
+            sum(left(brought) for brought in studies.select(name) if brought in plans),
             spelling.command("reproduce", name, profile=chosen),
         )
         for name, plan in plans.items()

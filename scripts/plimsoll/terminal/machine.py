@@ -49,7 +49,7 @@ class Machine(NamedTuple):
 def collect(designs: Mapping[str, Design], settings: list[str]) -> Machine:
     """Return what is known of the studies that the configuration selects."""
     config = configuration.read(settings)
-    loaded = {name: studies.load(name, designs) for name in studies.selected(config["studies"])}
+    loaded = {name: studies.load(name, designs) for name in studies.select(config["studies"])}
     wishes = studies.wishes_of_all(loaded.values(), config["runtimes"])
     runtimes = look(wishes)
     silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 from plimsoll.workloads import program_output
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
@@ -49,9 +49,9 @@ class Bonnie(Microservice):
         line = text.removesuffix("\n")
         fields = line.split(",")
         if fields[0] != FORMAT or len(fields) != FIELDS or line == text or "\n" in line:
-            raise InvalidOutput(f"it printed no line of its format {FORMAT}: {shown(line)}")
+            raise InvalidOutput(f"it printed no line of its format {FORMAT}: {quote(line)}")
         if fields[SIZE] not in _sizes(parameters["data_megabytes"]):
-            raise InvalidOutput(f"it wrote {shown(fields[SIZE])}, and not {parameters['data_megabytes']} MiB")
+            raise InvalidOutput(f"it wrote {quote(fields[SIZE])}, and not {parameters['data_megabytes']} MiB")
         if "+" in "".join(fields[column] for column in self.columns.values()):
             raise InvalidOutput("it printed no number for one of its tests: they were too short to be timed")
         found = {name: program_output.number(fields[column]) for name, column in self.columns.items()}

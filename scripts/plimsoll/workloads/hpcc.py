@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.host import run_files
 from plimsoll.workloads import program_output, stream
 from plimsoll.workloads.base import Application, InvalidOutput, Work
@@ -284,7 +284,7 @@ def parse(text: str) -> dict[str, float]:
     for line in summary_part.strip("\n").split("\n"):
         name, equals, value = line.partition("=")
         if not equals or name in seen:
-            raise InvalidOutput(f"the summary of hpccoutf.txt has the line {shown(line)}, or has it twice")
+            raise InvalidOutput(f"the summary of hpccoutf.txt has the line {quote(line)}, or has it twice")
         seen.add(name)
         # Dates and names are not results. A section that did not run is no result either: what HPCC prints for it need
         # not be a number.

@@ -11,7 +11,7 @@ import re
 from itertools import zip_longest
 from pathlib import Path
 
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 from plimsoll.host import run_files
 from plimsoll.workloads.base import InvalidOutput
 
@@ -93,7 +93,7 @@ def number(text: str) -> float:
     Raise InvalidOutput if it is no number, or too large for any computer.
     """
     if not re.fullmatch(f"-?{GENERAL}", text) or not math.isfinite(value := float(text)):
-        raise InvalidOutput(f"it printed {shown(text)} for a number")
+        raise InvalidOutput(f"it printed {quote(text)} for a number")
     return value
 
 
@@ -136,5 +136,5 @@ def _difference(pattern: str, text: str) -> str:
             return f"its output ends before line {place}"
         if wanted is None or not re.fullmatch(wanted, line):
             ending = ", where it ends" if place == len(lines) else ""
-            return f"it did not print what it should: line {place} of its output is {shown(line)}{ending}"
+            return f"it did not print what it should: line {place} of its output is {quote(line)}{ending}"
     return "it did not print what it should"

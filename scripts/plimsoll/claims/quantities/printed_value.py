@@ -10,7 +10,7 @@ from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observations, Qua
 from plimsoll.claims.quantities.value import TOO_FEW
 from plimsoll.claims.sides import Printed
 from plimsoll.claims.verdicts import Bounds
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 
 
 def _is_share(value: object) -> bool:
@@ -38,7 +38,7 @@ class PrintedValue(Quantity):
     def problem(self, claim: Mapping) -> str | None:
         """Return what is wrong with a claim, in words: a printed value has to be a share between 0 and 1."""
         wrong = ((name, value) for name, value in claim.get("values", {}).items() if not _is_share(value))
-        told = (f"values.{shown(name)}: {shown(value)} is no share between 0 and 1" for name, value in wrong)
+        told = (f"values.{quote(name)}: {quote(value)} is no share between 0 and 1" for name, value in wrong)
         return super().problem(claim) or next(told, None)
 
     def bounds(self, margin: float) -> Bounds:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from plimsoll.claims.quantities.base import SHARE, Observations, Quantity
 from plimsoll.claims.quantities.count import share
 from plimsoll.claims.sides import Contrast
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 
 # Transports that carry messages, as runs name them.
 CARRIERS = ("shared memory", "TCP")
@@ -31,7 +31,7 @@ class Transport(Quantity):
         lacking = super().problem(claim)
         if lacking or claim["values"]["a"] in CARRIERS:
             return lacking
-        return f"values.a: {shown(claim['values']['a'])} is not one of {', '.join(CARRIERS)}"
+        return f"values.a: {quote(claim['values']['a'])} is not one of {', '.join(CARRIERS)}"
 
     def rows(self, claim: dict, observed: Observations, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
         """Return one row per cell of either side."""

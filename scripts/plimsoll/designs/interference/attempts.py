@@ -283,7 +283,7 @@ class _Run:
         if problem:
             return {**measured, "status": status.INVALID, "reason": problem}
         if during["disturbed"]:
-            return {**measured, **noise.disturbed(during)}
+            return {**measured, **noise.disturbance(during)}
         return {**measured, "status": status.VALID, "reason": None}
 
     def _iterations(self, place: int) -> list[dict]:

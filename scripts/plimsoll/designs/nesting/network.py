@@ -146,7 +146,7 @@ class Task(Base):
             raise InvalidOutput(f"{where} ended with {process.returncode}: {said}")
         if misplaced:
             raise InvalidOutput(f"{where}: {misplaced}")
-        if left := strays.left(self.attempt.identity, self._groups(), since):
+        if left := strays.describe(self.attempt.identity, self._groups(), since):
             raise InvalidOutput(f"{where}: {strays.reason(left)}")
         try:
             return VALUES[test](program_output.text_of(outputs[0]), parameters)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from plimsoll.designs.program.factors import ProgramCell, Timed
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 from plimsoll.host import run_files
 from plimsoll.workloads.base import InvalidOutput
 
@@ -78,9 +78,9 @@ def number(name: str, metric: dict, printed: str, folder: Path) -> float:
     found = re.findall(metric["pattern"], printed, re.MULTILINE)
     if len(found) != 1:
         what = "no number" if not found else f"{len(found)} numbers"
-        raise InvalidOutput(f"the output has {what} for {name} ({shown(metric['pattern'])})")
+        raise InvalidOutput(f"the output has {what} for {name} ({quote(metric['pattern'])})")
     if not NUMBER.fullmatch(found[0]):
-        raise InvalidOutput(f"{shown(found[0])} is no number, and {name} needs one ({shown(metric['pattern'])})")
+        raise InvalidOutput(f"{quote(found[0])} is no number, and {name} needs one ({quote(metric['pattern'])})")
     return float(found[0])
 
 

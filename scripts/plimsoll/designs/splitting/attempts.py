@@ -134,7 +134,7 @@ def _section(attempt: Attempt, cell: SplittingCell, runtime: Runtime, nodes: Seq
         # While the nodes are still there: if one of them has ended, the failure is an Outage and not the benchmark's.
         runtime.intact(nodes)
         return SectionEnd(job, benchmark, instrument, command, code, (before, after))
-    left = strays.left(job.identity, [*groups, *([attempt.account] if attempt.account and accounted else [])], since)
+    left = strays.describe(job.identity, [*groups, *([attempt.account] if attempt.account and accounted else [])], since)
     return SectionEnd(job, benchmark, instrument, command, code, (before, after), left)
 
 
@@ -182,7 +182,7 @@ def _judge(ended: SectionEnd, cell: SplittingCell, during: dict) -> dict:
     for rank in measured["ranks"]:
         del rank["objects"]
     if during["disturbed"]:
-        return {**measured, **noise.disturbed(during)}
+        return {**measured, **noise.disturbance(during)}
     return {**measured, "status": status.VALID, "reason": None}
 
 
@@ -199,7 +199,7 @@ def _out_of_time(ended: SectionEnd, cell: SplittingCell, during: dict) -> dict:
     if begun is None:
         return {"status": status.TIMEOUT, "reason": limit}
     if during["disturbed"]:
-        return noise.disturbed(during)
+        return noise.disturbance(during)
     return {
         "status": status.CENSORED,
         "reason": limit,

@@ -11,7 +11,7 @@ from pathlib import Path
 from plimsoll.claims import book
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 QUESTION = "RQ1"
 # Values of `expected` that need to know which direction of a metric is better.
@@ -79,7 +79,7 @@ def complete(claimed: WrittenClaims, study: Study) -> list[dict]:
     for number, claim in enumerate(claims):
         if claim["question"] not in questions:
             raise PlimsollError(
-                f"{claimed.where(number)}: question: {shown(claim['question'])} is not among the file's questions. "
+                f"{claimed.where(number)}: question: {quote(claim['question'])} is not among the file's questions. "
                 "Add it to them, or name one of them."
             )
     places = {claim["id"]: claimed.where(number) for number, claim in enumerate(claims)}
@@ -115,5 +115,5 @@ def _check_direction(claim: dict, study: Study, where: str) -> None:
     if claim.get("expected") in BY_DIRECTION and unknown:
         raise PlimsollError(
             f"{where}: {claim['id']}: expected: {claim['expected']}, but nothing says whether a higher or a "
-            f"lower {shown(unknown[0])} is better. Write higher or lower instead, or give the metric `better`."
+            f"lower {quote(unknown[0])} is better. Write higher or lower instead, or give the metric `better`."
         )

@@ -16,7 +16,7 @@ from plimsoll.designs.table.factors import MACHINE, as_written, stored
 from plimsoll.designs.table.metrics import At
 from plimsoll.designs.table.readers import tables
 from plimsoll.designs.table.rows import Columns, Row
-from plimsoll.errors import PlimsollError, first_of, shown
+from plimsoll.errors import PlimsollError, first_of, quote
 from plimsoll.spelling import hint
 
 ALPHA = 0.05
@@ -89,7 +89,7 @@ def assembled(document: Mapping, rows: list[Row], printed: list[Row], at: At, fi
         )
     if unknown := next((name for name in names if all(name not in row.levels for row in rows)), None):
         known = dict.fromkeys(name for row in rows for name in row.levels)
-        raise PlimsollError(f"{at('factors')}: factors: there is no {shown(unknown)}{hint(unknown, known)} in its data.")
+        raise PlimsollError(f"{at('factors')}: factors: there is no {quote(unknown)}{hint(unknown, known)} in its data.")
     if without := next((row for row in printed if not row.summarised), None):
         raise PlimsollError(
             f"{without.where}: this row of the paper's own table has no mean. Give each row a mean, and sd and "
@@ -242,7 +242,7 @@ def _others(study: Mapping, factor: str, baseline: Sequence[str]) -> list[str]:
 def _known(name: str, known: Iterable[str], where: str, kind: str) -> None:
     if name not in known:
         raise PlimsollError(
-            f"{where}: {shown(name)} is not a {kind} of the table{hint(name, known)}. It has {first_of(list(known), 12)}."
+            f"{where}: {quote(name)} is not a {kind} of the table{hint(name, known)}. It has {first_of(list(known), 12)}."
         )
 
 

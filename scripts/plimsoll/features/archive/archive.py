@@ -42,7 +42,7 @@ def _packed(settings: list[str], target: Path | None, raw: bool, small: bool) ->
     from plimsoll.features.archive import archive_members, packing
     from plimsoll.measuring import lock
 
-    chosen = sorted(known.selected(configuration.read(settings)["studies"]))
+    chosen = sorted(known.select(configuration.read(settings)["studies"]))
     wanted = {name: known.load(name, designs.known()) for name in chosen}
     Path(".snakemake").mkdir(exist_ok=True)
     with lock.hold_folder():

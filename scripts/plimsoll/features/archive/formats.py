@@ -8,7 +8,7 @@ docs/reports/archives.md lists these formats.
 
 from collections.abc import Callable
 
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 from plimsoll.features.archive.layout import RefusedArchive
 
 FORMAT = 1
@@ -23,7 +23,7 @@ def current(manifest: dict) -> dict:
         raise RefusedArchive("it does not say in which format it is")
     if given > FORMAT:
         raise RefusedArchive(
-            f"it has the format {shown(given)}, and this version of Plimsoll reads {FORMAT}: take a newer version"
+            f"it has the format {quote(given)}, and this version of Plimsoll reads {FORMAT}: take a newer version"
         )
     for number in range(given, FORMAT):
         if number not in UPGRADES:

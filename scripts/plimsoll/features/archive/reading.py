@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from plimsoll import documents, spelling
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.archive import formats, pictures, records, rounding
 from plimsoll.features.archive.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, RefusedArchive, inside, records_of
 from plimsoll.interchange import Plan
@@ -112,7 +112,7 @@ def _check_members(archive: Archive) -> None:
 def _check_member(name: str, member: zipfile.ZipInfo, said: dict | None) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if not inside(name) or member.orig_filename != name:
-        raise RefusedArchive(f"its member {shown(member.orig_filename)} would leave the folder that it is unpacked into")
+        raise RefusedArchive(f"its member {quote(member.orig_filename)} would leave the folder that it is unpacked into")
     if said is None:
         raise RefusedArchive(f"it has {name}, of which its {MANIFEST} says nothing")
     if kind not in (0, stat.S_IFREG):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 from plimsoll.features.archive.layout import RefusedArchive, inside
 from plimsoll.interchange import Record
 
@@ -102,7 +102,7 @@ def _read(told: dict, large: dict[tuple[str, str], str]) -> tuple[str, bytes]:
     """Return (path, content) of a record's line. `large` has, as text, the large values that later lines may refer to."""
     name = told["path"]
     if not (isinstance(name, str) and inside(name) and name.endswith(".json")):
-        raise RefusedArchive(f"it has a record with the path {shown(name)}, which leaves its folder")
+        raise RefusedArchive(f"it has a record with the path {quote(name)}, which leaves its folder")
     if "bytes" in told:
         return name, base64.b64decode(told["bytes"], validate=True)
     own = {(name, key): text for key, value in told["record"].items() if len(text := _compact(value)) >= LARGE}

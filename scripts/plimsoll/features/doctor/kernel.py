@@ -18,7 +18,7 @@ def findings(seen: Readings) -> Iterator[Finding]:
     yield groups(seen)
     yield rights(seen)
     yield counters(seen)
-    if quiet_settings.noted():
+    if quiet_settings.read_note():
         means = "Settings are those of a quiet machine. Runs with other settings are never pooled with them."
         yield Finding("quiet machine", "made so by plimsoll doctor", NOTE, means, "./plimsoll doctor --undo (afterwards)")
 

@@ -29,7 +29,7 @@ def findings(seen: Readings) -> Iterator[Finding]:
     """Yield the findings about others."""
     yield busy(seen)
     yield swapping(seen)
-    yield containers(Counter(HOLDERS[processes.name(number)] for number in processes.named(HOLDERS)))
+    yield containers(Counter(HOLDERS[processes.name(number)] for number in processes.pids_by_name(HOLDERS)))
     yield measuring(machine_lock.free(), lock.left_by_others())
 
 

@@ -144,8 +144,8 @@ def _is_refused(path: Path) -> bool:
 
 def keep_quiet(root: Path = Path("/")) -> int:
     """Make the machine quiet until a user takes that back. Return the exit status: 1 if not all of it could be done."""
-    with machine_lock.held(lock.say_whose):
-        if quiet_settings.noted():
+    with machine_lock.hold(lock.say_whose):
+        if quiet_settings.read_note():
             raise PlimsollError(f"`plimsoll doctor` has made this machine quiet before. Nothing was changed. Type: {UNDO}")
         wanted = plan(root)
         descriptor, told = make_quiet(wanted)
@@ -160,8 +160,8 @@ def keep_quiet(root: Path = Path("/")) -> int:
 
 def undo() -> int:
     """Take back what this user has changed. Return the exit status: 1 if not all of it could be taken back."""
-    with machine_lock.held(lock.say_whose):
-        note = quiet_settings.noted()
+    with machine_lock.hold(lock.say_whose):
+        note = quiet_settings.read_note()
         if note is None:
             others = [f"{name} has changed settings, and can take that back." for name in quiet_settings.of_others()]
             _tell(others or ["nothing to undo: this machine is as it was."])
@@ -179,8 +179,8 @@ def during(command: Sequence[str], root: Path = Path("/")) -> int:
     """
     if not shutil.which(command[0]):
         raise PlimsollError(f"There is no program {command[0]}. Nothing was changed or measured.")
-    with machine_lock.held(lock.say_whose):
-        kept = quiet_settings.noted()
+    with machine_lock.hold(lock.say_whose):
+        kept = quiet_settings.read_note()
         descriptor, told = (None, [KEPT]) if kept else make_quiet(plan(root))
     _tell([*told, *([ALL_OF_A_STUDY] if descriptor else [] if kept else [f"{NOTHING} {AS_IT_IS}"])])
     with contextlib.ExitStack() as at_end:

@@ -58,7 +58,7 @@ def look(settings: list[str], folder: Path, seconds: float = SECONDS) -> Reading
     `settings` are those of the configuration. Results are kept below the `folder`.
     """
     config, mounted = configuration.read(settings), cgroup.mounts()
-    chosen = [studies.load(name, designs.known()) for name in studies.selected(config["studies"])]
+    chosen = [studies.load(name, designs.known()) for name in studies.select(config["studies"])]
     wishes = studies.wishes_of_all(chosen, config["runtimes"])
     swap = psutil.swap_memory()
     limits = studies.profile(config["profile"])["neighbours"]

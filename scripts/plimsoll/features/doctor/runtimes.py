@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from plimsoll.errors import begun
+from plimsoll.errors import shorten
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, Finding
 from plimsoll.features.doctor.readings import Readings
 
@@ -22,5 +22,5 @@ def findings(seen: Readings) -> Iterator[Finding]:
             means = "Nothing is measured without it." if needed else "Claims about it are not testable here."
             remedy = f"./plimsoll drop {name} (measures without it), or start its engine" if needed else ""
             yield Finding(
-                f"runtime {name}", f"does not answer: {begun(one.reason, LONGEST)}", STOPS if needed else NOTE, means, remedy
+                f"runtime {name}", f"does not answer: {shorten(one.reason, LONGEST)}", STOPS if needed else NOTE, means, remedy
             )

@@ -18,7 +18,7 @@ from plimsoll.claims import book, findings, host_agreement, verdicts
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.hosts import marker
 from plimsoll.pages import formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.verdict_page import MARKS
@@ -153,7 +153,7 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
             compared = TOGETHER[1] if path.name == TOGETHER[0] else "comparisons.csv"
             comparisons |= wording.by_claim(pd.read_csv(path.with_name(compared)))
             if unknown := {result["verdict"] for result in of_study} - set(MARKS):
-                raise documents.Misfit(f"there is no verdict {shown(unknown.pop())}")
+                raise documents.Misfit(f"there is no verdict {quote(unknown.pop())}")
         except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
             raise PlimsollError(
                 f"The verdicts in {path.parent} are damaged ({problem}). Measurements are not affected. Delete its "

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from plimsoll import paths, spelling
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.images import builder, contents, forms, image_comparison, store
 from plimsoll.interchange import Image
 
@@ -84,7 +84,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@store.alone()
+@store.hold()
 def take(source: Path, base: str) -> dict[str, list[str]]:
     """Import the images of a file into the store. Return the tags of the images that the store did not have.
 
@@ -153,7 +153,7 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
             f"{source} is damaged: its list of images is not JSON. Copy it again, or make it again."
         ) from problem
     if isinstance(manifest, dict) and manifest.get("format") != FORMAT:
-        raise PlimsollError(f"{source} has the format {shown(manifest.get('format'))}, and this version reads {FORMAT}.")
+        raise PlimsollError(f"{source} has the format {quote(manifest.get('format'))}, and this version reads {FORMAT}.")
     yaml_files.check(manifest, "images", str(source))
     return manifest
 

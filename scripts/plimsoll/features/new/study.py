@@ -8,7 +8,7 @@ from pathlib import Path
 from plimsoll.designs.table import metrics, study_file
 from plimsoll.designs.table.contrasts import ordered
 from plimsoll.designs.table.study_file import Source
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.new.files import checked, identifier, write
 from plimsoll.spelling import hint
 
@@ -26,7 +26,7 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     """
     if better and better not in BETTER:
         raise PlimsollError(
-            f"{shown(better)} is not a direction{hint(better, BETTER)}. Nothing was written. Take {' or '.join(BETTER)}."
+            f"{quote(better)} is not a direction{hint(better, BETTER)}. Nothing was written. Take {' or '.join(BETTER)}."
         )
     own = folder / checked(name)
     study = {"name": name, "module": identifier(name), "question": question, "metric": metric, "better": better or "lower"}
@@ -41,7 +41,7 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     if factor not in source.study["factors"]:
         known = source.study["factors"]
         raise PlimsollError(
-            f"{data} has no factor {shown(factor)}{hint(factor, known)}. Nothing was written. Its factors are "
+            f"{data} has no factor {quote(factor)}{hint(factor, known)}. Nothing was written. Its factors are "
             f"{', '.join(known)}."
         )
     levels = _frequent(source, factor)
@@ -67,7 +67,7 @@ def _frequent(source: Source, factor: str) -> list[str]:
     levels = ordered(set(source.study["levels"][factor]))
     if len(levels) < 2:
         raise PlimsollError(
-            f"The factor {factor} has only the level {shown(levels[0])}, so nothing can be compared. Nothing "
+            f"The factor {factor} has only the level {quote(levels[0])}, so nothing can be compared. Nothing "
             "was written. Name a factor with several levels."
         )
     return levels
@@ -84,7 +84,7 @@ def of_benchmark(name: str, root: Path, benchmark: str, chosen: Sequence[str], q
     registry.find(workloads.of_kind(Microservice), "benchmark", benchmark)
     if not (name[-4:].isdigit() and name[:-4].isalpha() and name.islower()):
         raise PlimsollError(
-            f"{shown(name)} cannot be the name of a study. Nothing was written. Take lower-case letters and a "
+            f"{quote(name)} cannot be the name of a study. Nothing was written. Take lower-case letters and a "
             "year, such as stream2026."
         )
     for runtime in chosen:

@@ -40,7 +40,7 @@ def _told(make, done: str) -> str:
     return done
 
 
-@store.alone()
+@store.hold()
 def unpack(image: Image) -> None:
     """Remove an image from the engine, load it from its copy, and make its unpacked files again if it has any.
 

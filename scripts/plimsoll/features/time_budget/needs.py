@@ -316,7 +316,7 @@ def _opposed(part: Part, noise: Noise, alpha: float, known: OtherMeasurements) -
     counts = []
     for row, cells, spread, interval in _judged(part, noise, known, part.judged):
         distance = _against(part, row, interval)
-        count = blocks.needed(spread, distance, alpha / part.number) if distance > 0 else 0
+        count = blocks.sample_size(spread, distance, alpha / part.number) if distance > 0 else 0
         if count > row["n"]:
             counts.append((cells, count))
     return _cheapest(counts, part.judged - part.number + 1)
@@ -362,11 +362,11 @@ def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: fl
     room, expected = min(upper, -lower), row["expected"]
     if expected not in verdicts.LIKENESS:
         found = low if expected == "higher" else -high
-        return blocks.needed(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
+        return blocks.sample_size(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
     if expected == "no_difference":
-        return blocks.needed(spread, room, alpha, alike=True, power=power)
+        return blocks.sample_size(spread, room, alpha, alike=True, power=power)
     within = low - lower if expected == "not_lower" else upper - high
-    return blocks.needed(spread, max(room, within), 2 * alpha, power=power)
+    return blocks.sample_size(spread, max(room, within), 2 * alpha, power=power)
 
 
 def _against(part: Part, row: Mapping, interval: tuple[float, float]) -> float:

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError, guarded
+from plimsoll.errors import PlimsollError, run_guarded
 from plimsoll.terminal import interruption
 
 
@@ -28,7 +28,7 @@ def main(words: list[str]) -> int:
         with interruption.explained():
             return _measure(given)
 
-    return guarded(work)
+    return run_guarded(work)
 
 
 def _measure(given) -> int:

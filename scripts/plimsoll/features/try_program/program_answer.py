@@ -150,7 +150,7 @@ def _alike(row) -> str:
     if reach <= ALIKE:
         return f"alike within {size(reach)}"
     found = blocks.detectable(row.deviation, row.n, 0.05)
-    would = blocks.needed(row.deviation, math.log1p(COSTLY), 0.05)
+    would = blocks.sample_size(row.deviation, math.log1p(COSTLY), 0.05)
     number = f"more than {blocks.MOST}" if would > blocks.MOST else str(would)
     return f"undecided {interval(row)}: {row.n} blocks can find {size(math.expm1(found))}; {number} would find {size(COSTLY)}"
 

@@ -229,4 +229,4 @@ def observed(folder: Path) -> pd.DataFrame:
 
 def enough(deviation: float, target: float) -> int:
     """Return the blocks that would decide a change of `target`, with a power of 80 %."""
-    return blocks.needed(deviation, math.log1p(target), 0.05)
+    return blocks.sample_size(deviation, math.log1p(target), 0.05)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.designs.program.check import check_name, check_pattern
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.try_program import folder_copy
 from plimsoll.features.try_program.ranks import THREADS, Ranks
 
@@ -53,7 +53,7 @@ def metric(text: str, better: str | None) -> Metric:
     name, equals, rest = text.partition("=")
     if not equals or not name.replace("_", "").isalnum() or name != name.lower() or not rest:
         raise PlimsollError(
-            f"--metric {shown(text)}: give a name in lower case, =, and a pattern: --metric 'rate=rate: ([0-9.]+)'."
+            f"--metric {quote(text)}: give a name in lower case, =, and a pattern: --metric 'rate=rate: ([0-9.]+)'."
         )
     if better not in BETTER:
         raise PlimsollError(f"--metric {name}: is more of it better, or less? Add --better higher or --better lower.")
@@ -62,7 +62,7 @@ def metric(text: str, better: str | None) -> Metric:
     if colon and file.endswith(".json"):
         return Metric(name, better, file=file, key=key)
     if check_pattern(f"--metric {name}", rest).groups != 1:
-        raise PlimsollError(f"--metric {name}: {shown(rest)} must have one group, ( ), around the number.")
+        raise PlimsollError(f"--metric {name}: {quote(rest)} must have one group, ( ), around the number.")
     return Metric(name, better, pattern=rest)
 
 
@@ -122,7 +122,7 @@ def _is_here(word: str) -> bool:
 def name(text: str) -> str:
     """Return the name of a study. Raise PlimsollError if its id would not be one."""
     if not NAME.fullmatch(text):
-        raise PlimsollError(f"--name {shown(text)}: give lower-case letters, digits and single dashes, such as solver-2.")
+        raise PlimsollError(f"--name {quote(text)}: give lower-case letters, digits and single dashes, such as solver-2.")
     return text
 
 
@@ -130,7 +130,7 @@ def variables(given: Iterable[str]) -> dict[str, str]:
     """Return variables by name, from words such as NAME=VALUE. Raise PlimsollError for another word."""
     pairs = [word.partition("=") for word in given]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
-        raise PlimsollError(f"--env {shown(wrong[0])}: give a name, =, and a value.")
+        raise PlimsollError(f"--env {quote(wrong[0])}: give a name, =, and a value.")
     return {name: value for name, _, value in pairs}
 
 
@@ -156,7 +156,7 @@ def share(text: str, option: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < 1:
-        raise PlimsollError(f"{option} {shown(text)}: give a share such as 5%.")
+        raise PlimsollError(f"{option} {quote(text)}: give a share such as 5%.")
     return number
 
 
@@ -165,4 +165,4 @@ def words(text: str | None) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text or ""))
     except ValueError as problem:
-        raise PlimsollError(f"{shown(text or '')} is no command: {problem}.") from problem
+        raise PlimsollError(f"{quote(text or '')} is no command: {problem}.") from problem
