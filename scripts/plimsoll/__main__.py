@@ -234,7 +234,7 @@ def _claims(options: argparse.Namespace) -> None:
     observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
     measured = StudyObservations(loaded, plan, observations, runs)
     results, comparisons = evaluate.evaluate(claims, measured, loaded["alpha"])
-    results = encodings.noted(results, claims, sessions.read(options.verdicts.parent))
+    results = encodings.with_notes(results, claims, sessions.read(options.verdicts.parent))
     options.verdicts.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
     comparisons.to_csv(options.comparisons, index=False)
     answer.table(measured, loaded["alpha"]).to_csv(options.answer, index=False)

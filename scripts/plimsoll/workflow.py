@@ -178,7 +178,7 @@ class Workflow:
     def figure_digest(self, study: str, name: str) -> str:
         """Return a digest that changes when the part of the plan changes that a figure shows."""
         made = self.plans[study]
-        cells = availability.shown(made, self.studies[study], name)
+        cells = availability.shown_cells(made, self.studies[study], name)
         return record.fingerprint({"cells": cells, "repetitions": made["repetitions"]})
 
     def priority(self, study: str, cell: str, repetition: int) -> int:

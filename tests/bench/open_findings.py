@@ -36,7 +36,7 @@ def arithmetic(results: Iterable[Mapping]) -> dict[str, int]:
     repetitions than are ever counted are not decided within a day.
     """
     counts = dict.fromkeys((DECIDED, *WITHIN, UNKNOWN), 0)
-    for result in findings.counted(list(results)):
+    for result in findings.without_repeats(list(results)):
         if result["verdict"] in (*verdicts.SETTLED, verdicts.INCONCLUSIVE):
             counts[_when(result)] += 1
     return counts
@@ -71,7 +71,7 @@ def of_study(name: str) -> pd.DataFrame:
     measured = costs.of_plan(other.plan, other.runs)
     asked = {need.finding: need for need in other.asked(None).needs}
     rows = []
-    for result in findings.counted(other.results):
+    for result in findings.without_repeats(other.results):
         if result["verdict"] != verdicts.INCONCLUSIVE:
             continue
         compared = other.rows[other.rows["claim"] == result["id"]]

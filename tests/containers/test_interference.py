@@ -346,7 +346,7 @@ def test_a_disk_that_is_too_full_is_refused_before_anything_starts(workspace, mo
 
 
 def test_other_limits_than_planned_are_refused(workspace, monkeypatch):
-    seen = limits.seen
-    monkeypatch.setattr(limits, "seen", lambda text: {**seen(text), "memory_bytes": 1})
+    seen = limits.parse
+    monkeypatch.setattr(limits, "parse", lambda text: {**seen(text), "memory_bytes": 1})
     found = workspace.run("1/linpack/docker/free")
     assert found["status"] == "failed" and "may use 1 bytes of memory" in found["reason"]

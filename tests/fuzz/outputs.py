@@ -65,7 +65,7 @@ def _microservice(
         put("log.jsonl", log)
         put("1.out", data)
         take_away("3.out")
-        (made,) = iterations.judged(benchmark, parameters, 100.0, [folder()])
+        (made,) = iterations.read(benchmark, parameters, 100.0, [folder()])
         if made["values"] is None:
             raise InvalidOutput(made["reason"])
         return made["values"]
@@ -91,7 +91,7 @@ def _loop(data: bytes) -> list[dict]:
     # This is the iteration that was ended with the loop.
     put("4.out", b"")
     take_away("5.out")
-    return iterations.judged(workloads.find("cpu_blowfish"), {}, 100.0, [folder()])
+    return iterations.read(workloads.find("cpu_blowfish"), {}, 100.0, [folder()])
 
 
 def _iterations(found: list[dict]) -> dict[str, float]:
@@ -340,7 +340,7 @@ READERS = (
     ),
     Reader("parent's status", (sample("parent.status"),), _status, (InvalidOutput,)),
     Reader("gate", (sample("gate.begun"),), _begun, (InvalidOutput,), values=dict),
-    Reader("limits seen", (SEEN,), lambda data: limits.seen(data.decode(errors="replace")), (Unavailable,)),
+    Reader("limits seen", (SEEN,), lambda data: limits.parse(data.decode(errors="replace")), (Unavailable,)),
     Reader(
         "job history",
         (json.dumps(HISTORY, indent=1).encode(),),

@@ -182,7 +182,7 @@ def test_a_new_design_is_planned_with_the_required_members_alone(sleepers, plan)
         **dict.fromkeys(("docker/1", "docker/5"), 0),
     }
     assert len(plan["order"]) == 4 and "4 runs" in planner.summary(plan)
-    assert [cell["path"] for cell in availability.shown(plan, sleepers, "fig1")] == list(plan["cells"])
+    assert [cell["path"] for cell in availability.shown_cells(plan, sleepers, "fig1")] == list(plan["cells"])
     assert availability.figure(plan, sleepers, "fig1") is None and availability.metrics(plan, sleepers, ["slept"]) == {}
 
 

@@ -71,15 +71,15 @@ def test_what_is_noted_of_a_session_stays_when_its_encodings_are_frozen(tmp_path
     ],
 )
 def test_a_verdict_says_that_its_encoding_changed(session, said):
-    (result,) = encodings.noted([{"id": CLAIM["id"]}], [CLAIM], json.loads(json.dumps(session)))
+    (result,) = encodings.with_notes([{"id": CLAIM["id"]}], [CLAIM], json.loads(json.dumps(session)))
     assert result["encoding"] == said
 
 
 def test_sessions_together_have_the_remarks_of_each():
     changed, now = ({"encoding": said, "hangs_on": said, "answered_by": {"0": "x"}} for said in (encodings.CHANGED, ""))
     for each in ([changed, now], [now, changed], [{}, changed]):
-        assert encodings.together(each)["encoding"] == encodings.CHANGED
-    assert encodings.together([now, now]) == now and encodings.together([now, {}])["answered_by"] == {}
+        assert encodings.combined_notes(each)["encoding"] == encodings.CHANGED
+    assert encodings.combined_notes([now, now]) == now and encodings.combined_notes([now, {}])["answered_by"] == {}
 
 
 def result_of(identity, verdict, comparisons=0, parts=(), answered_by=None):

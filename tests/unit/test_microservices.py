@@ -142,11 +142,11 @@ def test_an_iteration_cannot_take_longer_than_its_process(tmp_path):
     (tmp_path / "log.jsonl").write_text(line)
     (tmp_path / "1.out").write_text(LINPACK)
     linpack = workloads.find("linpack")
-    (made,) = iterations.judged(linpack, {"order": 3500}, 10.0, [tmp_path])
+    (made,) = iterations.read(linpack, {"order": 3500}, 10.0, [tmp_path])
     assert made["values"]["gflops"] == 43.904519
     slow = LINPACK.replace("0.651592", "6.515920").replace("43.904519", "4.390452")
     (tmp_path / "1.out").write_text(slow)
-    (made,) = iterations.judged(linpack, {"order": 3500}, 10.0, [tmp_path])
+    (made,) = iterations.read(linpack, {"order": 3500}, 10.0, [tmp_path])
     assert made["values"] is None and made["reason"] == "by what it printed it took 6.52 s, and its process lasted 0.647 s"
 
 
@@ -154,7 +154,7 @@ def test_an_iteration_that_left_a_process_at_work_does_not_count(tmp_path):
     line = (DATA / "outputs/loop_once.jsonl").read_text()
     (tmp_path / "log.jsonl").write_text(line.replace('"left": ""', '"left": "sleep"'))
     (tmp_path / "1.out").write_text(LINPACK)
-    (made,) = iterations.judged(workloads.find("linpack"), {"order": 3500}, 10.0, [tmp_path])
+    (made,) = iterations.read(workloads.find("linpack"), {"order": 3500}, 10.0, [tmp_path])
     assert made["values"] is None and made["reason"] == "it ended before what it had started: sleep went on"
     assert "left" not in made
 

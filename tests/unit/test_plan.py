@@ -320,7 +320,7 @@ def test_what_the_configuration_requires_stays_required_of_a_study_that_asks(con
 def test_the_ladder_has_one_rank_in_each_container_and_bare_metal_beside(small_host, paper_host, config):
     for host in (small_host, paper_host):
         made = planner.make(OURS, studies.profile("quick"), host, {**config, "profile": "quick"}, {})
-        shown = availability.shown(made, OURS, "ladder")
+        shown = availability.shown_cells(made, OURS, "ladder")
         assert {cell["runtime"] for cell in shown} == set(OURS["figures"]["ladder"]["steps"])
         assert {cell["ranks_per_container"] for cell in shown if cell["runtime"] != "bare"} == {1}
         assert {cell["containers"] for cell in shown if cell["runtime"] == "bare"} == {1}

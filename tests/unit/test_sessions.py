@@ -219,14 +219,16 @@ def test_a_session_s_difference_is_that_within_its_blocks(config, small_host):
         ]
         tables.append(pd.DataFrame(rows))
     runs = [pd.DataFrame(columns=["status"])] * 3
-    measured = session_verdicts.together(study, plan, tables, runs)
+    measured = session_verdicts.pooled_observations(study, plan, tables, runs)
     sides = [Side("pingpong_bandwidth", cell) for cell in (a, b)]
     row = quantities.find(None).compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert row["effect"] == pytest.approx(math.expm1(-0.2), abs=0.01) and row["shown"].degrees == 2
     # A count is about sessions whose blocks all agree. If only one session has both sides, nothing is said.
     counted = quantities.find("count").compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert counted["n"] == 3 and counted["verdict"] == verdicts.REPRODUCED
-    alone = session_verdicts.together(study, plan, [tables[0], *(one[one["runtime"] == "bare"] for one in tables[1:])], runs)
+    alone = session_verdicts.pooled_observations(
+        study, plan, [tables[0], *(one[one["runtime"] == "bare"] for one in tables[1:])], runs
+    )
     row = quantities.find("value").compare({}, alone, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert math.isnan(row["p"]) and row["shown"].below(0) == 1
 

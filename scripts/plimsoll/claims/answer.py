@@ -53,7 +53,7 @@ def table(measured: StudyObservations, alpha: float) -> pd.DataFrame:
     return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
 
 
-def compared(measured: StudyObservations, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
+def measurable_ratios(measured: StudyObservations, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
     """Return the ratios that can be measured here, by name: (comparisons, all of them together as a row or None).
 
     They are in the order in which they are wanted: answer by answer, and within each metric by metric, as the study's
@@ -181,7 +181,7 @@ def _ratio(claim: dict, measured: StudyObservations, arranged: Asked, alpha: flo
     begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
     unavailable = list(filter(None, map(measured.unavailable, contrasts)))
     if not contrasts or unavailable:
-        return {**begun, "comparisons": 0, "n": 0, "reason": availability.joined(unavailable).reason or evaluate.NO_CELLS}
+        return {**begun, "comparisons": 0, "n": 0, "reason": availability.join(unavailable).reason or evaluate.NO_CELLS}
     rows, whole = _compared(claim, measured, contrasts, alpha)
     begun |= {"comparisons": len(rows), "n": min(row["n"] for row in rows)}
     if len(rows) == 1:
@@ -190,7 +190,7 @@ def _ratio(claim: dict, measured: StudyObservations, arranged: Asked, alpha: flo
         if measured.short_of_time(decision_cost.cells_of_rows(rows)):
             return {**begun, "reason": TOO_SHORT}
         return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
-    beyond, no_loss = shown(whole)
+    beyond, no_loss = p_values(whole)
     return {
         **begun,
         **{"n": whole["n"], "ratio": 1 + whole["effect"], "low": 1 + whole["low"], "high": 1 + whole["high"]},
@@ -209,7 +209,7 @@ def _compared(claim: dict, measured: StudyObservations, contrasts: list, alpha: 
     return rows, rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)
 
 
-def shown(whole: dict) -> tuple[float, float]:
+def p_values(whole: dict) -> tuple[float, float]:
     """Return p for a difference of more than MARGIN in either direction, and p for no loss of more than MARGIN."""
     bounds = quantities.find(None).bounds(MARGIN)
     beyond = verdicts.strength("no_difference", whole["shown"], bounds, False).opposes

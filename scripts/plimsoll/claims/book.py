@@ -122,10 +122,10 @@ def _encoding(claim: dict) -> dict:
 def levels_of(claim: dict) -> list[tuple[str, dict]]:
     """Return every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
     sides = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]
-    return sides + [(key, levels) for key in ("except", "except_b", "order") for levels in listed(claim, key)]
+    return sides + [(key, levels) for key in ("except", "except_b", "order") for levels in as_list(claim, key)]
 
 
-def listed(claim: dict, key: str) -> list:
+def as_list(claim: dict, key: str) -> list:
     """Return the value of a claim's key as a list, whether it is one mapping of levels or a list of them. Without the
     key the list is empty."""
     given = claim.get(key, [])
@@ -188,7 +188,7 @@ def _check_factors(source: str, study: dict, claim: dict) -> None:
         return
     known = [METRIC, *study.design.check.NAMED]
     along = [("along.factor", [claim["along"]["factor"]])] if "along" in claim else []
-    for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in listed(claim, "relative_to")), *along]:
+    for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in as_list(claim, "relative_to")), *along]:
         if unknown := [factor for factor in named if factor not in known]:
             raise PlimsollError(
                 f"{source}: {key}: {quote(unknown[0])} is not a factor of the study{spelling.hint(unknown[0], known)} "

@@ -15,7 +15,7 @@ def of_claims(claims: Iterable[dict]) -> dict[str, str]:
     return {claim["id"]: book.digest(claim) for claim in claims}
 
 
-def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> list[dict]:
+def with_notes(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> list[dict]:
     """Return the results of claims with what their readers must know of the claims.
 
     `encoding` is CHANGED if the claim's encoding differs from the one when the session began, or if the claim did not
@@ -35,7 +35,7 @@ def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> 
     ]
 
 
-def together(each: Sequence[Mapping]) -> dict:
+def combined_notes(each: Sequence[Mapping]) -> dict:
     """Return what readers must know of a claim whose sessions count together. `each` has its results, the newest session last.
 
     The verdict rests on all sessions. It therefore gets the first remark on an encoding that any of them has.

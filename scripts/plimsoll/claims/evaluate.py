@@ -83,7 +83,7 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
     q is the smallest share of wrong decisions, among the decided claims of the study, at which the claim would be
     decided (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
     """
-    tested = [result for result in findings.counted(results) if result["p"] is not None]
+    tested = [result for result in findings.without_repeats(results) if result["p"] is not None]
     p = [min(1.0, result["p"] * alpha / (level or alpha)) for result in tested]
     adjusted = stats.false_discovery_control(p) if tested else []
     for result, q in zip(tested, adjusted, strict=True):
@@ -187,7 +187,7 @@ def _unavailable(claim: dict, measured: StudyObservations) -> Unavailable | None
         return Unavailable("it does not say which side is higher")
     unmet = (measured.unmet_needs[need] for need in claim["needs"] if need in measured.unmet_needs)
     if needs := [Unavailable(f"it needs {what}") for what in unmet]:
-        return availability.joined(needs)
+        return availability.join(needs)
     periodic = claim.get("along", {}).get("direction") == "periodic"
     return Unavailable("Plimsoll has no test for a trend that is periodic") if periodic else None
 
@@ -202,7 +202,7 @@ def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, 
         reason = f"a trend needs three levels of {claim['along']['factor']}, and {most} can be measured here"
         return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     if not possible:
-        reason = availability.joined(sorted(filter(None, unavailable), key=str)).reason or NO_CELLS
+        reason = availability.join(sorted(filter(None, unavailable), key=str)).reason or NO_CELLS
         return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     quantity = quantities.find(claim.get("quantity"))
     if trend:

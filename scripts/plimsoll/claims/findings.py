@@ -296,7 +296,7 @@ def fragile(results: list[dict]) -> int:
     return sum(result.get("robust") is False for result in results)
 
 
-def counted(results: list[dict]) -> list[dict]:
+def without_repeats(results: list[dict]) -> list[dict]:
     """Return the results without those that repeat another one of them.
 
     A result repeats another one if it has the same sentence (`same_as`), or if it rests only on comparisons of that one
@@ -328,7 +328,7 @@ def summarise(results: list[dict]) -> list[dict]:
     """Return one row per study and research question: the number of `counted` claims with each verdict, their sizes,
     and the number of fragile ones."""
     rows = []
-    table = pd.DataFrame(counted(results))
+    table = pd.DataFrame(without_repeats(results))
     for (study, question), group in table.groupby(["study", "question"], sort=True):
         counts = group["verdict"].value_counts()
         rows.append(

@@ -31,7 +31,9 @@ COLUMNS = (
 )
 
 
-def together(study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> StudyObservations:
+def pooled_observations(
+    study: Study, plan: Plan, observations: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]
+) -> StudyObservations:
     """Return what was observed in several sessions, from the tables of observations and runs of each session.
 
     If sessions are the unit, blocks are numbered by session (blocks.SESSION). Otherwise the blocks of one session
@@ -72,7 +74,7 @@ def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
     `results` has the results of each session by claim. The outcome is in `became`.
     """
     newest = results[-1]
-    counted = findings.counted(list(newest.values()))
+    counted = findings.without_repeats(list(newest.values()))
     rows = []
     for finding in counted:
         own = [session.get(finding["id"], NOT_THERE) for session in results]

@@ -63,7 +63,7 @@ def described(study: Study, plan: Plan, name: str, observations, tables: dict) -
     own = study.design.figures.figure_options(plan, study, name)
     unavailable = availability.figure(plan, study, name)
     of_cell = [*plan["factors"], *own.pop("of_cell")]
-    cells = availability.shown(plan, study, name)
+    cells = availability.shown_cells(plan, study, name)
     return FigureData(
         study=study["id"],
         name=name,

@@ -11,7 +11,7 @@ from plimsoll.errors import PlimsollError, quote
 from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
-from plimsoll.runtimes.base import gone
+from plimsoll.runtimes.base import image_gone
 
 ARCHIVE, DESCRIPTION, LOCK = "image.tar", "image.json", ".lock"
 
@@ -75,7 +75,7 @@ def load(image: Image) -> None:
     """
     archive = folder_of(image) / ARCHIVE
     if not archive.is_file():
-        raise gone(image, f"and {archive} is not there")
+        raise image_gone(image, f"and {archive} is not there")
     client.output("load", "--quiet", "--input", str(archive), seconds=300)
     # Docker and Podman name saved images differently, so each is tagged again by its digest.
     for each in parts(image):

@@ -76,7 +76,7 @@ def reason(study_folder: Path, plan: Plan, group: Group, group_of: Callable[[Cel
     """
     rows = [
         row
-        for row in progress.measured(study_folder / "progress")
+        for row in progress.measured_runs(study_folder / "progress")
         if row[3] in FAULTS and _is_of(row[0], plan, group, group_of)
     ]
     if len(rows) < RUNS:

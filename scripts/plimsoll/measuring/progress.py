@@ -43,7 +43,7 @@ def waiting(folder: Path) -> set[str]:
     return set(queue) - {row[0] for row in done}
 
 
-def measured(folder: Path) -> list[list]:
+def measured_runs(folder: Path) -> list[list]:
     """Return what this start of the workflow has measured so far, in order: run, seconds, moment of the end, status,
     attempts."""
     return [row for row in _read(folder)[1] if row[1] is not None]

@@ -163,7 +163,7 @@ def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, give
     rows = wording.by_claim(comparisons)
     told = [
         _claim(result, rows.get(result["id"], []), study, given)
-        for result in findings.counted(results)
+        for result in findings.without_repeats(results)
         if result["comparisons"]
     ]
     by_verdict = {name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)}

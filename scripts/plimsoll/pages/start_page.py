@@ -57,7 +57,7 @@ def _bar(results: list[dict]) -> list[dict]:
     """Return the parts of a bar of the claims that were tested: `verdict`, `number`, and where it begins and its width in
     percent. A verdict that no claim has is left out.
     """
-    of_verdict = [one["verdict"] for one in findings.counted(results) if one["verdict"] in SHOWN]
+    of_verdict = [one["verdict"] for one in findings.without_repeats(results) if one["verdict"] in SHOWN]
     parts, begins = [], 0.0
     for verdict in SHOWN:
         if number := of_verdict.count(verdict):

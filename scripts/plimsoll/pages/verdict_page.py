@@ -181,7 +181,7 @@ def render(
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],
             spelled_out={f"{row['study']}-{row['question']}" for row in summary},
-            repeated=len(results) - len(findings.counted(results)),
+            repeated=len(results) - len(findings.without_repeats(results)),
             differing=findings.differing(results),
             verdicts=verdicts.ON_CLAIM,
             marks=MARKS,

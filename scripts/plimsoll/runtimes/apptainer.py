@@ -20,9 +20,9 @@ from plimsoll.runtimes.base import (
     Runtime,
     Spec,
     binding_kept,
-    hidden,
     name_of,
     output,
+    without_variables,
 )
 from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
@@ -146,7 +146,7 @@ class ExecNode(Node):
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         options = ["--apply-cgroups", str(self.file)] if self.file else []
         prefix = execute(self.spec, *options, form=self.form, folder=folder)
-        return [*hidden(without), *(binding_kept(prefix) if self.file and keep_binding else prefix), *program]
+        return [*without_variables(without), *(binding_kept(prefix) if self.file and keep_binding else prefix), *program]
 
 
 class Apptainer(Runtime):

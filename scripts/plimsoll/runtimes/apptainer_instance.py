@@ -11,7 +11,7 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, processes
 from plimsoll.runtimes import mounts
 from plimsoll.runtimes.apptainer import Apptainer, Singularity, at_home, cgroup_files, executable, form_of, installed
-from plimsoll.runtimes.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
+from plimsoll.runtimes.base import HOST, LABEL, Node, all_of, needs_root, output, without_variables
 from plimsoll.runtimes.networks.cni import CniNetwork
 from plimsoll.runtimes.privileges import Privileges
 
@@ -78,7 +78,15 @@ class InstanceNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         where = ["--pwd", str(folder)] if folder else []
-        return [*hidden(without), executable(), "exec", *where, f"instance://{self.name}", *at_home(self.spec), *program]
+        return [
+            *without_variables(without),
+            executable(),
+            "exec",
+            *where,
+            f"instance://{self.name}",
+            *at_home(self.spec),
+            *program,
+        ]
 
 
 class SingularityInstance(Apptainer):

@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes import rootfs, segments
-from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, binding_kept, hidden, join
+from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, binding_kept, join, without_variables
 from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.privileges import NAMESPACES, Privileges
 
@@ -23,7 +23,7 @@ class BareNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         prefix = join(self.cpusets) if self.cpusets else []
-        return [*(binding_kept(prefix) if prefix and keep_binding else prefix), *hidden(without), *program]
+        return [*(binding_kept(prefix) if prefix and keep_binding else prefix), *without_variables(without), *program]
 
     def of_image(self, program, preload=None) -> list[str]:
         """Return the words that start a program of the image through the image's loader."""

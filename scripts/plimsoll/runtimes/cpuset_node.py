@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, topology
-from plimsoll.runtimes.base import HOST, LABEL, Node, Spec, hidden, join
+from plimsoll.runtimes.base import HOST, LABEL, Node, Spec, join, without_variables
 
 
 class CpusetNode(Node):
@@ -19,7 +19,7 @@ class CpusetNode(Node):
         self.prefix, self.by_binding = prefix, by_binding
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        return [*self.prefix, *hidden(without), *program]
+        return [*self.prefix, *without_variables(without), *program]
 
 
 def parent(spec: Spec) -> str:

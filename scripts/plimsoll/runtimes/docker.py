@@ -15,7 +15,7 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, processes, variables
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import LABEL, LABELLED, REMOVABLE, gone, join, output
+from plimsoll.runtimes.base import LABEL, LABELLED, REMOVABLE, image_gone, join, output
 from plimsoll.runtimes.engine import ANSWER_SECONDS, Engine
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
 from plimsoll.runtimes.privileges import CONFINED, Privileges
@@ -162,7 +162,7 @@ class Docker(Engine):
         """Raise Outage if something that every engine needs fails, or if the image is not the one that was built."""
         super().examine(image)
         if lacking := self.lacking(image):
-            raise gone(image, lacking)
+            raise image_gone(image, lacking)
         self.refuse_idle(image["id"])
 
     def lacking(self, image: Image) -> str | None:

@@ -174,7 +174,7 @@ def has_loaded(spec: Spec, on: Node = HOST) -> bool:
     image = spec.image
     if not engine_folders.usable(image):
         return False
-    if not engine_folders.loaded(image).is_dir():
+    if not engine_folders.with_image(image).is_dir():
         parent = parent_of(spec._replace(name=f"{spec.name}-loads", parent_network=None))
         try:
             engine_folders.make(parent.name)

@@ -13,7 +13,7 @@ from plimsoll.workloads.base import InvalidOutput, Microservice
 SHARE, LEAST = 0.05, 0.05
 
 
-def judged(service: Microservice, parameters: dict, limit: float, folders: Sequence[Path]) -> list[dict]:
+def read(service: Microservice, parameters: dict, limit: float, folders: Sequence[Path]) -> list[dict]:
     """Return a microservice's iterations in order, from the folders of its loops.
 
     Each has what the log says, a running number, `values` (None if it failed) and the `reason` of the failure (None if

@@ -154,7 +154,7 @@ def _watched(study: dict, plan: Plan, instrument: str) -> list[str]:
     """Return the figures that show cells under an instrument."""
 
     def shows(name: str) -> bool:
-        return any(cell["instrument"] == instrument for cell in availability.shown(plan, study, name))
+        return any(cell["instrument"] == instrument for cell in availability.shown_cells(plan, study, name))
 
     return [name for name in study["figures"] if shows(name)]
 
@@ -189,7 +189,7 @@ def _figure(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, lis
     A drawing of the design has no runs and no cells.
     """
     runs = availability.figure_runs(plan, study, name)
-    return availability.figure(plan, study, name), runs, availability.shown(plan, study, name) if runs else []
+    return availability.figure(plan, study, name), runs, availability.shown_cells(plan, study, name) if runs else []
 
 
 def _table(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, list[Run], list[dict]]:
@@ -200,7 +200,7 @@ def _table(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, list
     if name not in of_runs(study):
         return None, [], []
     runs = availability.runs(plan, study, name)
-    return availability.table(plan, study, name), runs, availability.shown(plan, study, name) if runs else []
+    return availability.table(plan, study, name), runs, availability.shown_cells(plan, study, name) if runs else []
 
 
 class Kind(NamedTuple):

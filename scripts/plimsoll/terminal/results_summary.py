@@ -62,7 +62,7 @@ def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> 
         for row in comparisons:
             if row["verdict"] == verdict:
                 rows.setdefault(row["claim"], []).append(row)
-        of_verdict = [result for result in findings.counted(results) if result["verdict"] == verdict]
+        of_verdict = [result for result in findings.without_repeats(results) if result["verdict"] == verdict]
         pairs = [(result, row) for result in of_verdict if (row := _shows(result, rows.get(result["id"], [])))]
         # The sort is stable: claims that are equally telling stay in the paper's order.
         ranked[verdict] = sorted(pairs, key=lambda pair: -telling(pair[1]))
@@ -112,7 +112,7 @@ def text(
 
     Lines have at most `width` characters. `short(cell, metric)` names a cell for people.
     """
-    counted = findings.counted(results)
+    counted = findings.without_repeats(results)
     numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
     sizes = findings.sizes(counted)
     beside = [f"{sizes['as_large']} of the {sizes['sized']} with a printed size as large as that"] if sizes["sized"] else []

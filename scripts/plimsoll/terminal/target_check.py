@@ -49,7 +49,7 @@ def _is_given_up(target: str, study: Study, plan: Plan) -> bool:
     if target == MEASUREMENTS:
         return True
     name = Path(target).name.partition(".")[0]
-    shown = availability.shown(plan, study, name) if name in {**study["figures"], **study.get("tables", {})} else []
+    shown = availability.shown_cells(plan, study, name) if name in {**study["figures"], **study.get("tables", {})} else []
     return bool({cell["reason"] for cell in shown} & set(plan.get("given_up", {}).values()))
 
 

@@ -53,7 +53,11 @@ class Line(NamedTuple):
 
 
 def _line(pattern: str, digits: int, factor: float = 1.0) -> Line:
-    return Line(pattern.format(number=f"({program_output.fixed(digits)})", other=program_output.fixed(digits)), factor, digits)
+    return Line(
+        pattern.format(number=f"({program_output.fixed_point(digits)})", other=program_output.fixed_point(digits)),
+        factor,
+        digits,
+    )
 
 
 _DETAILED = "Detailed benchmark results:\nPing Pong:\n"

@@ -11,7 +11,7 @@ PORT = 5001
 # bit/s.
 ADDRESS = "[0-9a-fA-F.:]+,[0-9]+"
 PRINTED = (
-    rf"[0-9]{{14}}(?:\.[0-9]+)?,{ADDRESS},{ADDRESS},-?[0-9]+,(?P<begin>{program_output.fixed(1)})-(?P<end>{program_output.fixed(1)}),"
+    rf"[0-9]{{14}}(?:\.[0-9]+)?,{ADDRESS},{ADDRESS},-?[0-9]+,(?P<begin>{program_output.fixed_point(1)})-(?P<end>{program_output.fixed_point(1)}),"
     rf"(?P<bytes>{program_output.INTEGER}),(?P<bits>{program_output.INTEGER})\n"
 )
 # The ends of the interval are rounded to a tenth of a second.

@@ -9,9 +9,11 @@ from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 # HPL's threshold for the scaled residual.
 RESIDUAL = 16.0
 PRINTED = (
-    program_output.named(order=program_output.INTEGER, threads=program_output.INTEGER)
+    program_output.named_numbers(order=program_output.INTEGER, threads=program_output.INTEGER)
     + f"kernel={program_output.REST}\nprocessor={program_output.REST}\n"
-    + program_output.named(seconds=program_output.fixed(6), gflops=program_output.fixed(6), residual=program_output.GENERAL)
+    + program_output.named_numbers(
+        seconds=program_output.fixed_point(6), gflops=program_output.fixed_point(6), residual=program_output.GENERAL
+    )
 )
 CHOSEN = re.compile(r"^kernel=(?P<kernels>.*)\nprocessor=(?P<processor>.*)$", re.MULTILINE)
 # Seconds are rounded to a millionth.

@@ -9,7 +9,7 @@ PORT = 12865
 # Forms of its output, without and with a heading: sizes of sockets and messages, seconds, and Mbit/s or transactions
 # per second. After a test of request and response the sizes of the server's sockets follow.
 SIZE, SIZES = f"{program_output.INTEGER} +", f"{program_output.INTEGER} +{program_output.INTEGER} *\n"
-RESULT = f"(?P<seconds>{program_output.fixed(2)}) +(?P<result>{program_output.fixed(2)}) *\n"
+RESULT = f"(?P<seconds>{program_output.fixed_point(2)}) +(?P<result>{program_output.fixed_point(2)}) *\n"
 STREAM = f" *{SIZE * 3}{RESULT}"
 TRANSACTIONS = f" *{SIZE * 4}{RESULT}{SIZES}"
 HEADING = (

@@ -26,12 +26,12 @@ GENERAL = r"[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]{2,3})?"
 REST = r"[^\n]*"
 
 
-def fixed(digits: int) -> str:
+def fixed_point(digits: int) -> str:
     """Return the pattern of a number with this many digits after the point (%.3f)."""
     return rf"[0-9]+\.[0-9]{{{digits}}}"
 
 
-def named(**kinds: str) -> str:
+def named_numbers(**kinds: str) -> str:
     """Return the pattern of lines `name=number`, in this order. Each value is the pattern of its number."""
     return "".join(f"{name}=(?P<{name}>{kind})\n" for name, kind in kinds.items())
 
@@ -114,7 +114,7 @@ def document(path: Path, digits: int) -> object:
     """
 
     def fraction(text: str) -> float:
-        if not re.fullmatch(f"-?{fixed(digits)}", text):
+        if not re.fullmatch(f"-?{fixed_point(digits)}", text):
             raise ValueError(f"{text} has not {digits} digits after the point")
         return float(text)
 

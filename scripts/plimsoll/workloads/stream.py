@@ -19,10 +19,10 @@ ERROR = 1e-13
 THREADS = 1
 # Upper limit for a plausible result (GB/s): no memory is as fast.
 FASTEST = 1e5
-PRINTED = program_output.named(
+PRINTED = program_output.named_numbers(
     **dict.fromkeys(("elements", "times", "threads"), program_output.INTEGER),
     error=program_output.GENERAL,
-    **dict.fromkeys(KERNELS, program_output.fixed(6)),
+    **dict.fromkeys(KERNELS, program_output.fixed_point(6)),
 )
 
 

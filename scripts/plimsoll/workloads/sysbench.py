@@ -21,26 +21,26 @@ PRINTED = (
     "Threads started!\n"
     "\n"
     "CPU speed:\n"
-    f" +events per second: +(?P<rate>{program_output.fixed(2)})\n"
+    f" +events per second: +(?P<rate>{program_output.fixed_point(2)})\n"
     "\n"
     "General statistics:\n"
-    f" +total time: +(?P<seconds>{program_output.fixed(4)})s\n"
+    f" +total time: +(?P<seconds>{program_output.fixed_point(4)})s\n"
     f" +total number of events: +(?P<events>{program_output.INTEGER})\n"
     "\n"
     "Latency [(]ms[)]:\n"
-    + "".join(f" +{name}: +{program_output.fixed(2)}\n" for name in ("min", "avg", "max", "95th percentile"))
-    + f" +sum: +(?P<milliseconds>{program_output.fixed(2)})\n"
+    + "".join(f" +{name}: +{program_output.fixed_point(2)}\n" for name in ("min", "avg", "max", "95th percentile"))
+    + f" +sum: +(?P<milliseconds>{program_output.fixed_point(2)})\n"
     "\n"
     "Threads fairness:\n"
-    f" +events [(]avg/stddev[)]: +{program_output.fixed(4)}/{program_output.fixed(2)}\n"
-    f" +execution time [(]avg/stddev[)]: +{program_output.fixed(4)}/{program_output.fixed(2)}\n"
+    f" +events [(]avg/stddev[)]: +{program_output.fixed_point(4)}/{program_output.fixed_point(2)}\n"
+    f" +execution time [(]avg/stddev[)]: +{program_output.fixed_point(4)}/{program_output.fixed_point(2)}\n"
     "\n"
 )
 # The rate and the sum of the events' times must agree with the total time, within this many seconds or this share of
 # it. The program may have to wait for a processor in between, so the tolerance is wide.
 NEARLY, SHARE = 0.3, 0.5
 PROGRAM, TIMER = "/usr/bin/sysbench", "/usr/bin/time"
-SWITCHES = program_output.named(voluntary=program_output.INTEGER, involuntary=program_output.INTEGER)
+SWITCHES = program_output.named_numbers(voluntary=program_output.INTEGER, involuntary=program_output.INTEGER)
 
 
 class Sysbench(Workload):

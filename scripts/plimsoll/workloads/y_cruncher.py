@@ -13,10 +13,10 @@ MINUTES = rf"\s*(?P<minutes>{program_output.GENERAL}) minutes\s*"
 SECONDS = rf"\s+(?P<seconds>{program_output.GENERAL}) seconds(?:\s+\((?:{MINUTES}|.*)\))?\s*"
 # Form of the output of FLINT's program.
 PRINTED = (
-    program_output.named(
+    program_output.named_numbers(
         **dict.fromkeys(("digits", "threads", "accuracy_bits", "needed_bits"), program_output.INTEGER),
-        computation_seconds=program_output.fixed(6),
-        total_seconds=program_output.fixed(6),
+        computation_seconds=program_output.fixed_point(6),
+        total_seconds=program_output.fixed_point(6),
     )
     + "last=[0-9]{10}\n"
 )

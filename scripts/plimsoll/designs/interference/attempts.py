@@ -178,7 +178,7 @@ class _Run:
         told = said(process, ANSWER_SECONDS)
         if told is None:
             raise Unavailable(f"a container did not answer within {ANSWER_SECONDS:g} s")
-        seen = limits.seen(told[0])
+        seen = limits.parse(told[0])
         self.seen.append({"container": node.name.rpartition("-")[2], **seen})
         limits.refuse_others(seen, wanted)
 
@@ -289,7 +289,7 @@ class _Run:
     def _iterations(self, place: int) -> list[dict]:
         member = self.members[place]
         given = self.cell["parameters"][member.name], self.cell["iteration_limit_seconds"]
-        return iterations.judged(member, *given, self._folders(place))
+        return iterations.read(member, *given, self._folders(place))
 
     def _kernels(self) -> dict[str, str]:
         return {

@@ -16,7 +16,7 @@ from plimsoll.workloads.base import InvalidOutput
 # Bash program at the gate: waits for the end of standard input, writes down the time, and becomes the command.
 WAITING = 'read -r _; printf "%s\\n" "${EPOCHREALTIME/,/.}" >"$0"; exec "$@" </dev/null'
 # What this program writes, and how far two of the host's clocks may differ (s).
-NOTED, CLOCKS = f"(?P<moment>{program_output.fixed(6)})\n", 0.05
+NOTED, CLOCKS = f"(?P<moment>{program_output.fixed_point(6)})\n", 0.05
 # Time that Bash takes to reach the gate (s).
 READY = 0.2
 # While commands end, their output is looked at only this often (s): during a look of some ms no end can be noted.

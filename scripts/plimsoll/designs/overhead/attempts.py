@@ -95,7 +95,7 @@ class _Run(Run):
             self.spans.append((before, snapshot()))
         folders = [self.folder / str(number) for number in range(1, len(self.made) + 1)]
         given = self.cell["parameters"], self.cell["iteration_limit_seconds"]
-        judged = iterations.judged(self.service, *given, folders)
+        judged = iterations.read(self.service, *given, folders)
         if len(judged) < len(self.made):
             limit = self.cell["iteration_limit_seconds"] + AROUND
             said = program_output.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
@@ -205,7 +205,7 @@ class _Run(Run):
     def _seen(self, node: Node) -> dict:
         """Return what a program may use, read inside the node. Unavailable if that is not what the cell says."""
         told = output(node.inside(["sh", "-c", ASKED]), AROUND)
-        seen = limits.seen(told)
+        seen = limits.parse(told)
         available = re.search("^MemAvailable: +([0-9]+) kB$", told, re.MULTILINE)
         seen["available_bytes"] = 1024 * int(available[1]) if available else 0
         if (number := len(cpulist.parse(seen["cpus"]))) != self.cell["processors"]:
@@ -255,7 +255,7 @@ class _Run(Run):
             return False
         if code and self.services:
             self.services.intact()
-        judged = iterations.judged(self.service, self.cell["parameters"], limit, [folder])
+        judged = iterations.read(self.service, self.cell["parameters"], limit, [folder])
         return bool(judged) and judged[0]["reason"] is None
 
     def _snapshot(self) -> noise.Snapshot:

@@ -218,7 +218,7 @@ def _blind(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -
     named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
     wanted = [metric for metric in named if of_cell.items() <= metric.items()]
     found = [_unavailable_metric(metric, settings) for metric in wanted]
-    return None if not found or None in found else availability.joined(found)
+    return None if not found or None in found else availability.join(found)
 
 
 def _unavailable_metric(metric: dict, settings: dict) -> Unavailable | None:

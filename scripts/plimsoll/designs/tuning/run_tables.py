@@ -59,7 +59,7 @@ def acted(asked: TableRequest) -> pd.DataFrame:
     the counters that differ from the baseline's.
     """
     rows = []
-    for cell in availability.shown(asked.plan, asked.study, asked.name):
+    for cell in availability.shown_cells(asked.plan, asked.study, asked.name):
         for size, jobs in _jobs(asked, cell["path"], cell["repetitions"]).items():
             served = {key: jobs[0]["served"].get(key, judge.ABSENT) for key in cell["settings"]}
             rows.append(

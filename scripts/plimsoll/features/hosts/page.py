@@ -297,7 +297,7 @@ def _paper(result: dict) -> str:
 
 def _host(column: Column, folder: Path) -> dict:
     """Return a column for people: what it is, and how many claims have which verdict."""
-    counted = findings.counted(list(column.results.values()))
+    counted = findings.without_repeats(list(column.results.values()))
     numbers = {verdict: sum(result["verdict"] == verdict for result in counted) for verdict in verdicts.ON_CLAIM}
     return {
         "name": column.name,

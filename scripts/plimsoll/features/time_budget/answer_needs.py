@@ -16,7 +16,7 @@ def parts(measured: StudyObservations, alpha: float) -> dict[str, Part]:
     They are in the order in which they are wanted. `p` of a part's result is the smaller of two p-values: for a
     difference beyond MARGIN, and for no loss of more than MARGIN.
     """
-    return {name: _part(name, rows, whole) for name, (rows, whole) in answer.compared(measured, alpha).items()}
+    return {name: _part(name, rows, whole) for name, (rows, whole) in answer.measurable_ratios(measured, alpha).items()}
 
 
 def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
@@ -24,7 +24,7 @@ def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
     result = {"id": name, "quantity": None, "asked": {}, "verdict": verdicts.INCONCLUSIVE, "whole": whole, "p": 1.0}
     result["holds"] = verdicts.AVERAGE if len(rows) > 1 else verdicts.EACH
     if whole and "shown" in whole:
-        result["p"] = min(answer.shown(whole))
+        result["p"] = min(answer.p_values(whole))
     of_table = [{**dict.fromkeys(compare.COLUMNS, math.nan), **row} for row in rows]
     return Part((name, 1, ""), result, of_table)
 

@@ -406,5 +406,5 @@ def _is_open_somewhere(result: dict) -> bool:
 def decided(results: Iterable[dict]) -> tuple[int, int]:
     """Return the numbers of (decided, testable) claims, without those that have the comparisons of another one."""
     asked = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
-    counted = [result["verdict"] for result in findings.counted(list(results)) if result["verdict"] in asked]
+    counted = [result["verdict"] for result in findings.without_repeats(list(results)) if result["verdict"] in asked]
     return sum(verdict in verdicts.SETTLED for verdict in counted), len(counted)

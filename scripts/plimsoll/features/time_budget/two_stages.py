@@ -401,7 +401,7 @@ def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent:
         # More time is for more claims, and spends less on some of those that less time is for.
         reached |= _within(judged, now, blocks)
         made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
-    still = [result for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
+    still = [result for result in findings.without_repeats(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
     left = [result for result in still if result["id"] not in reached] if known else []
     never, unknown = ([result["id"] for result in left if _estimated(result) == is_known] for is_known in (True, False))
     told = {"forecasts": made, "never": never, "unknown": unknown, "answer": _of_answer(judged, measured, given)}
@@ -426,7 +426,7 @@ def _within(judged: StudyState, now: dict[str, int], blocks: dict[str, int]) -> 
     difference.
     """
     reached = set()
-    for result in findings.counted(judged.results):
+    for result in findings.without_repeats(judged.results):
         if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
             continue
         cells = decision_cost.cells_of(judged.rows[judged.rows["claim"] == result["id"]])

@@ -21,7 +21,7 @@ COPIED, LINKED = "image", "overlay2"
 STACKED = "overlayfs"
 
 
-def loaded(image: Image) -> Path:
+def with_image(image: Image) -> Path:
     """Return the path of the folder of an engine that has loaded an image. It lies beside the image's other forms."""
     return Path(image["archive"]).with_name("engine")
 
@@ -53,7 +53,7 @@ def refuse(image: Image, why: str) -> None:
 
 def forget(image: Image) -> None:
     """Remove the folder of the engine that has loaded an image, if it exists."""
-    output(["rm", "-rf", str(loaded(image))])
+    output(["rm", "-rf", str(with_image(image))])
 
 
 def keep(name: str, image: Image) -> None:
@@ -65,8 +65,8 @@ def keep(name: str, image: Image) -> None:
             output(["rm", "-rf", str(entry)])
     # Without this, what a power failure leaves of the folder would be taken for complete.
     output(["sync", "--file-system", str(made)])
-    if not loaded(image).exists():
-        made.rename(loaded(image))
+    if not with_image(image).exists():
+        made.rename(with_image(image))
 
 
 def copy_all(names: Sequence[str], image: Image) -> None:
@@ -74,8 +74,8 @@ def copy_all(names: Sequence[str], image: Image) -> None:
     try:
         for name in names:
             make(name)
-            output(["cp", "--archive", str(loaded(image) / COPIED), str(of_parent(name))])
-            output(["cp", "--archive", "--link", str(loaded(image) / LINKED), str(of_parent(name))])
+            output(["cp", "--archive", str(with_image(image) / COPIED), str(of_parent(name))])
+            output(["cp", "--archive", "--link", str(with_image(image) / LINKED), str(of_parent(name))])
     except Unavailable:
         remove(names)
         raise
@@ -98,7 +98,7 @@ def sweep() -> None:
 
 
 def _refused(image: Image) -> Path:
-    return loaded(image).with_name("engine.refused")
+    return with_image(image).with_name("engine.refused")
 
 
 def _all() -> Path:
