@@ -260,8 +260,8 @@ def _verdicts(options: argparse.Namespace) -> None:
     from plimsoll.pages import start_page, verdict_page
 
     files = zip(options.verdicts, options.comparisons, options.answers, options.sessions, strict=True)
-    every = verdict_page.gathered(files, _study, options.beside)
-    table, page = verdict_page.written(every, _study)
+    every = verdict_page.gather(files, _study, options.beside)
+    table, page = verdict_page.table_and_page(every, _study)
     table.to_csv(options.table, index=False)
     options.page.write_text(page)
     options.start.write_text(start_page.render(every, _study, options.start.parent))

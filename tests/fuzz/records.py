@@ -82,7 +82,7 @@ def _record(name: str) -> Reader:
         observations, runs = collect.collect_some(folder() / "runs", plan, study(name), [(cell, number)], None)
         observations.to_csv(folder() / "observations.csv", index=False)
         runs.to_csv(folder() / "runs.csv", index=False)
-        run_list.told(runs, plan, folder() / "runs")
+        run_list.rows_of(runs, plan, folder() / "runs")
         if runs["status"].iloc[0] == "damaged":
             raise record.DamagedFile(str(runs["reason"].iloc[0]))
         return observations, runs

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from plimsoll.pages import command_pages, start_page
-from plimsoll.pages.verdict_page import Gathered
+from plimsoll.pages.verdict_page import PageData
 
 from tests.conftest import built
 
@@ -25,7 +25,7 @@ def start(tmp_path) -> Path:
     """Return a start page in a folder of results in which nothing was measured."""
     (tmp_path / "compare/archives").mkdir(parents=True)
     page = tmp_path / command_pages.START
-    page.write_text(start_page.render(Gathered([], {}), built, tmp_path))
+    page.write_text(start_page.render(PageData([], {}), built, tmp_path))
     return page
 
 
@@ -39,7 +39,7 @@ def test_the_start_page_leads_to_archives_comparisons_and_judged_tables(start):
     wanted = [("mine 2.zip", "from/mine%202.zip/results/index.html"), ("liu2020-b", MADE[1]), ("codecs", MADE[2])]
     assert links(start) == wanted
     # The workflow writes the same, and what is deleted is no longer there.
-    assert start_page.render(Gathered([], {}), built, start.parent).count('<li><a href="compare/') == 1
+    assert start_page.render(PageData([], {}), built, start.parent).count('<li><a href="compare/') == 1
     for path in MADE:
         (start.parent / path).unlink()
     command_pages.refresh(start.parent)

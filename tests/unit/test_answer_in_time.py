@@ -153,14 +153,14 @@ def test_what_there_was_no_time_for_says_so_with_the_command(too_short, liu2020)
     table = too_short(lambda cell: cell["section"] in ("stream", "dgemm"))
     here = table[(table["hardware"] == "uma") & (table["against"] == "baseline")]
     assert set(here.loc[here["ratio"].isna(), "reason"]) == {TOO_SHORT}
-    (shown,) = answer_page.shown(table, liu2020, GIVEN)
+    (shown,) = answer_page.for_template(table, liu2020, GIVEN)
     assert shown["no_time"] == 16
     assert shown["said"].startswith(f"{STEPS}: 10 of 20 ratios lose more than 5 %. The largest: ")
     assert "10 of 40 ratios to bare metal lose more than 5 %." in shown["said"]
     assert "16 more ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)." in shown["said"]
     page = rendered([shown])
     assert page.count("not in the 0.15 h") == 16 + 1 and "too few runs" not in page and shown["said"] in page
-    (shown,) = answer_page.shown(table, liu2020)
+    (shown,) = answer_page.for_template(table, liu2020)
     assert rendered([shown]).count("not in the given time") == 16 + 1
     # p is adjusted only for the ratios that were measured.
     smallest = here.loc[here["p_beyond"].idxmin()]
@@ -181,13 +181,13 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
     assert recommendation.startswith(
         "Keep a job in one container with Docker and Singularity instance (otherwise every metric "
     )
-    (shown,) = answer_page.shown(answer.read(tmp_path / "answer.csv"), liu2020, given)
+    (shown,) = answer_page.for_template(answer.read(tmp_path / "answer.csv"), liu2020, given)
     assert said == f"The answer: {shown['said']}" and shown["said"] in rendered([shown])
     assert recommendation == shown["recommendation"]
 
 
 def test_where_nothing_was_measured_for_want_of_time_that_is_said(too_short, liu2020):
-    (shown,) = answer_page.shown(too_short(lambda cell: cell["mode"] == "exact"), liu2020, GIVEN)
+    (shown,) = answer_page.for_template(too_short(lambda cell: cell["mode"] == "exact"), liu2020, GIVEN)
     assert shown["said"] == "56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)."
     assert shown["said"] in rendered([shown])
     assert shown["recommendation"] == (
@@ -206,7 +206,7 @@ def test_an_older_forecast_of_no_answer_has_a_command_too(tmp_path):
 def test_pages_and_terminal_say_the_same_of_every_study(name, tmp_path):
     study = built(name)
     kept = studies.STUDIES.parent.parent / "results/reference" / name / "answer.csv"
-    shown = answer_page.shown(answer.read(kept), study)
+    shown = answer_page.for_template(answer.read(kept), study)
     page = html.unescape(rendered(shown))
     said = results_summary._answers(kept, study)
     texts = [text for one in shown for text in (one["said"], one["recommendation"])]

@@ -189,8 +189,8 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
         PLACEMENTS[SAME_CORE]: verdicts.REPRODUCED,
         PLACEMENTS[OTHER_CORE]: verdicts.INCONCLUSIVE,
     }
-    assert f"It holds with {PLACEMENTS[SAME_CORE]} (" in wording.arranged(result)
-    assert f"; is open with {PLACEMENTS[FREE]} (" in wording.arranged(result)
+    assert f"It holds with {PLACEMENTS[SAME_CORE]} (" in wording.by_arrangement(result)
+    assert f"; is open with {PLACEMENTS[FREE]} (" in wording.by_arrangement(result)
 
 
 def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(planned, jha2021):
@@ -206,7 +206,7 @@ def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(plan
     assert loss["verdict"] == verdicts.REPRODUCED
     assert loss["arrangements"][PLACEMENTS[OTHER_CORE]]["verdict"] == verdicts.NOT_TESTABLE
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[FREE], PLACEMENTS[SAME_CORE]}
-    said = wording.arranged(result)
+    said = wording.by_arrangement(result)
     assert f"is not asked with {PLACEMENTS[OTHER_CORE]} (with limits each container has a core of its own" in said
 
 
@@ -217,7 +217,7 @@ def test_netperf_alone_is_a_baseline_on_one_core_only(planned, jha2021):
     )
     result, rows = evaluate.one(claims["jha2021-c88"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[SAME_CORE]}
-    said = wording.arranged(result)
+    said = wording.by_arrangement(result)
     assert f"is not asked with {PLACEMENTS[FREE]} (the kernel may place client and server otherwise alone" in said
     assert f"with {PLACEMENTS[OTHER_CORE]} (alone a client and a server on two cores wait to be woken" in said
 
@@ -280,7 +280,7 @@ def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha
         PLACEMENTS[OTHER_CORE]: verdicts.CONTRADICTED,
     }
     assert [row["arrangement"] for row in rows] == list(PLACEMENTS.values())
-    said = wording.arranged(result)
+    said = wording.by_arrangement(result)
     assert f"It holds with {PLACEMENTS[SAME_CORE]} (−" in said and f"; is contradicted with {PLACEMENTS[FREE]} (+" in said
     assert result["arrangements"][PLACEMENTS[OTHER_CORE]]["effect_least"] > 0
     # A claim without a server is tested once.

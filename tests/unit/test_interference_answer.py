@@ -16,7 +16,7 @@ def test_company_is_averaged_and_the_worst_of_it_is_named(planned, jha2021):
     # Of six partners, one costs 40 %, one gains 30 %, and four cost nothing.
     assert linpack["comparisons"] == 6 and linpack["ratio"] == pytest.approx((0.6 * 1.3) ** (1 / 6), abs=0.01)
     assert linpack["worst_cell"] == "2/linpack+linpack/docker/free" and linpack["worst_ratio"] == pytest.approx(0.6, abs=0.01)
-    (shown,) = answer_page.shown(table, jha2021)
+    (shown,) = answer_page.for_template(table, jha2021)
     (part,) = shown["parts"]
     assert shown["several"]
     assert part["rows"][0]["name"] == "one shared container" and part["baseline"] == "running alone"

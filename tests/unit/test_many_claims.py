@@ -131,8 +131,8 @@ def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
 )
 def test_an_open_claim_about_each_says_what_holds_for_all(bound, said):
     claim = {"verdict": INCONCLUSIVE, "quantity": None, "bound": {"comparisons": 72, **bound}}
-    assert wording.bound(claim) == said
-    assert wording.bound({**claim, "verdict": REPRODUCED}) == wording.bound({**claim, "bound": None}) == ""
+    assert wording.overall_bound(claim) == said
+    assert wording.overall_bound({**claim, "verdict": REPRODUCED}) == wording.overall_bound({**claim, "bound": None}) == ""
 
 
 def test_every_sentence_has_a_main_part():

@@ -56,8 +56,8 @@ def test_a_verdict_says_in_how_many_cells_neighbours_were_not_seen(folder, liu20
     results, _ = evaluate.evaluate(book.load("liu2020"), measured, liu2020["alpha"])
     about = [result for result in results if result["unwatched"]]
     assert about and {result["unwatched"] for result in about} == {1}
-    assert wording.unwatched(about[0]) == f"In 1 of the cells that it is about, {SAYS}"
-    assert {wording.unwatched(result) for result in results if result not in about} == {""}
+    assert wording.unobserved_neighbours(about[0]) == f"In 1 of the cells that it is about, {SAYS}"
+    assert {wording.unobserved_neighbours(result) for result in results if result not in about} == {""}
 
 
 def test_services_know_whether_anybody_counts_their_containers(tmp_path, monkeypatch):

@@ -46,7 +46,7 @@ def planted(name: str, shown: dict[str, str], otherwise: str = "open") -> pd.Dat
 
 
 def of(name: str, table: pd.DataFrame, which: int = 0, given: GivenTime | None = None) -> dict:
-    return answer_page.shown(table, built(name), given)[which]
+    return answer_page.for_template(table, built(name), given)[which]
 
 
 def test_a_loss_in_one_runtime_is_told_of_that_one_only():
@@ -180,7 +180,7 @@ def test_being_no_worse_is_no_reason_for_a_setting_that_should_gain():
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
 def test_the_references_recommend_in_short_sentences(name):
-    for shown in answer_page.shown(kept(name), built(name)):
+    for shown in answer_page.for_template(kept(name), built(name)):
         text = f"{shown['said']} {shown['recommendation']}"
         # A command is one word.
         whole = re.sub(r"`[^`]+`", "command", text)

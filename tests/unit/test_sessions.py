@@ -278,7 +278,7 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     assert results[0]["sessions"][1] == verdicts.INCONCLUSIVE
     assert [result["encoding"] for result in results[:2]] == [encodings.CHANGED, ""]
     assert all("answered_by" in result for result in results)
-    shown = pages_sessions.shown(told)
+    shown = pages_sessions.for_template(told)
     (differing,) = shown["differing"]
     assert shown["each"][differing["id"]].startswith("In the sessions, the oldest first: ")
     assert "Of 3 sessions, " in shown["sentence"] and "boot" not in shown["sentence"]
@@ -296,7 +296,7 @@ def test_two_sessions_are_judged_by_all_blocks_of_both(three, config, small_host
     numbers = together.merge(one, on=keys, suffixes=("", "_of_one"))
     assert len(numbers) and (numbers["n"] == 2 * numbers["n_of_one"]).all()
     assert all(len(result["sessions"]) == 2 for result in results)
-    shown = pages_sessions.shown(told)
+    shown = pages_sessions.for_template(told)
     assert "Verdicts are from all sessions together." in shown["sentence"] and not shown["enough"]
 
 
@@ -330,7 +330,7 @@ def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots
     # If a session began after one boot and ended after another, nothing is said.
     boot(newest, "a" if boots[2] == "c" else boots[2], boots[2])
     told = claims_sessions.summary(study, plan, three).told
-    sentence = pages_sessions.shown(told)["sentence"]
+    sentence = pages_sessions.for_template(told)["sentence"]
     assert said in sentence and ("boot" in sentence) == ("boot" in said)
 
 
@@ -341,6 +341,6 @@ def test_one_session_says_that_it_is_one(three, config, small_host):
     shutil.copytree(three / "plimsoll2026", alone / "plimsoll2026")
     told, means, results, _ = claims_sessions.summary(study, plan, alone)
     assert told["over"] is None and means.empty
-    shown = pages_sessions.shown(told)
+    shown = pages_sessions.for_template(told)
     assert "one session" in shown["sentence"] and "./plimsoll session" in shown["sentence"] and shown["each"] == {}
     assert all(len(result["sessions"]) == 1 for result in results)

@@ -11,7 +11,7 @@ from plimsoll.claims import findings
 from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, TOO_FEW, WITHIN_BLOCKS
-from plimsoll.claims.sides import Contrast, PrintedValue, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.claims.study_observations import StudyObservations
 
 RESAMPLES = 1000
@@ -27,9 +27,9 @@ COLUMNS = (
 BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_low", "ratio_of_medians_high")
 
 
-def begun(claim: dict, measured: StudyObservations, contrast: Contrast | PrintedValue) -> dict:
+def begun(claim: dict, measured: StudyObservations, contrast: Contrast | PrintedSide) -> dict:
     """Return the beginning of a comparison's row: names, cells, what is expected, and the margin."""
-    if isinstance(contrast, PrintedValue):
+    if isinstance(contrast, PrintedSide):
         row = _row(Contrast(contrast, contrast), measured.metrics[contrast.metric], claim.get("expected", "no_difference"))
         return {**row, "cell_b": "the paper", "margin": findings.margin(claim)}
     metric = measured.metrics[contrast.a.metric]

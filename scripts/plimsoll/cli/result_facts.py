@@ -15,7 +15,7 @@ RESULTS = Path("results")
 COMPARED = 8
 
 
-class Told(NamedTuple):
+class Facts(NamedTuple):
     """What is known of a thing, for a program and for people, and whether it is there: measured, drawn or recorded."""
 
     facts: dict
@@ -23,7 +23,7 @@ class Told(NamedTuple):
     there: bool = True
 
 
-def claim(study: Study, name: str) -> Told:
+def claim(study: Study, name: str) -> Facts:
     """Return a claim: its verdict, the numbers that it rests on, and where its runs are."""
     from plimsoll.claims import book
     from plimsoll.pages import verdict_page
@@ -36,12 +36,12 @@ def claim(study: Study, name: str) -> Told:
     if not files[0].is_file():
         facts = {"claim": name, "statement": said["statement"], "verdict": None, "reference": reference}
         more = f"Not measured here: {spelling.command('reproduce', study['id'])} measures it."
-        return Told(facts, [*lines, more, *beside], there=False)
+        return Facts(facts, [*lines, more, *beside], there=False)
     results, comparisons = verdict_page.read(*files)
     result = next(one for one in results if one["id"] == name)
     rows = comparisons[comparisons["claim"] == name].to_dict("records")
     facts = {**result, "reference": reference, "rows": rows, "records": _records(study["id"], rows)}
-    return Told(facts, [*lines, *_verdict(result, rows), *_compared(study, result, rows), *beside, *_where(study, facts)])
+    return Facts(facts, [*lines, *_verdict(result, rows), *_compared(study, result, rows), *beside, *_where(study, facts)])
 
 
 def _verdict(result: dict, rows: list[dict]) -> list[str]:
@@ -51,8 +51,13 @@ def _verdict(result: dict, rows: list[dict]) -> list[str]:
 
     if not rows:
         return [f"Verdict: {findings.verdict_of(result)}{': ' if result['reason'] else ''}{result['reason']}."]
-    told = [wording.effects(result, rows), wording.on_the_whole(result), wording.bound(result), wording.size(result)]
-    told += [wording.arranged(result), wording.fragile(result), *wording.undecided(result, rows), wording.command(result)]
+    told = [wording.effects(result, rows), wording.on_the_whole(result), wording.overall_bound(result), wording.size(result)]
+    told += [
+        wording.by_arrangement(result),
+        wording.fragile(result),
+        *wording.decision_hints(result, rows),
+        wording.command(result),
+    ]
     return [f"Verdict: {findings.verdict_of(result)} ({wording.rests_on(result, rows)}).", *filter(None, told)]
 
 
@@ -101,7 +106,7 @@ def _reference(study: str, name: str) -> str | None:
         return next((row["verdict"] for row in csv.DictReader(lines) if row["id"] == name), None)
 
 
-def figure(study: Study, name: str) -> Told:
+def figure(study: Study, name: str) -> Facts:
     """Return a figure: what it shows, its files, and the command that makes it."""
     described, own = study["figures"][name], RESULTS / study["id"] / "figures"
     command = spelling.command("reproduce", study["id"], figure=name)
@@ -116,14 +121,14 @@ def figure(study: Study, name: str) -> Told:
     lines += [] if drawn else [f"Not drawn here: {command} measures and draws it. These are the reference measurements:"]
     lines += [*filter(None, words.values()), f"Files: {', '.join(files)}" if files else "No file of it is here."]
     lines += [f"Notebook: {notebook}"] if notebook.is_file() else []
-    return Told(facts, [*lines, f"Again: {command}"] if drawn else lines, there=drawn)
+    return Facts(facts, [*lines, f"Again: {command}"] if drawn else lines, there=drawn)
 
 
 def _text(path: Path) -> str:
     return path.read_text().strip() if path.is_file() else ""
 
 
-def run(study: Study, cell: str, repetition: int) -> Told:
+def run(study: Study, cell: str, repetition: int) -> Facts:
     """Return a run's record in words. Raise DamagedFile if the file is no record, and PlimsollError if there is none."""
     from plimsoll.errors import PlimsollError
     from plimsoll.measuring import record, staleness
@@ -142,7 +147,7 @@ def run(study: Study, cell: str, repetition: int) -> Told:
     lines += [f"  {one['label']}: {one['value']:.4g} {one['unit']}" for one in values]
     lines += [_when(recorded), _noise(recorded)]
     lines += [f"Attempt {number}: {one['status']}: {one['reason']}." for number, one in enumerate(attempts[:-1], 1)]
-    return Told(facts, [*lines, f"Record: {path}", f"Raw output: {RESULTS / study['id'] / recorded['raw']}"])
+    return Facts(facts, [*lines, f"Record: {path}", f"Raw output: {RESULTS / study['id'] / recorded['raw']}"])
 
 
 def _values(study: Study, recorded: dict) -> list[dict]:

@@ -21,7 +21,7 @@ def prepare(supplied: dict[str, dict]) -> None:
     PlimsollError if an archive is missing, has another checksum, or cannot be unpacked.
     """
     for name, given in supplied.items():
-        target, archive = folder(given["sha256"]), paths.given(given["archive"])
+        target, archive = folder(given["sha256"]), paths.configured_file(given["archive"])
         if target.is_dir():
             continue
         import hashlib  # imported here: every run looks for a supplied program, but none unpacks one

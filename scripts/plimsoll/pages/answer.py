@@ -19,7 +19,7 @@ from plimsoll.planning.availability import TOO_SHORT
 from plimsoll.planning.forecasts import GivenTime
 
 
-def shown(table: pd.DataFrame, study: Study, given: GivenTime | None = None) -> list[dict]:
+def for_template(table: pd.DataFrame, study: Study, given: GivenTime | None = None) -> list[dict]:
     """Return what the template shows of each answer to a study's question.
 
     Each has its `name`, the answer as it is `said` in a few sentences, and a `recommendation`: what to do, and where that
@@ -36,8 +36,8 @@ def shown(table: pd.DataFrame, study: Study, given: GivenTime | None = None) -> 
 def _worded(one: dict, named: dict, study: Study, given: GivenTime | None) -> dict:
     """Return an answer with its sentences."""
     parts = [*one["parts"], *one["unavailable"]]
-    advice = answer_recommendation.recommended(parts, named, study["id"] if study.design.MEASURES else None, given)
-    said = " ".join(filter(None, [answer_words.told(one, given, advice.bounded), advice.unknown]))
+    advice = answer_recommendation.recommend(parts, named, study["id"] if study.design.MEASURES else None, given)
+    said = " ".join(filter(None, [answer_words.in_sentences(one, given, advice.bounded), advice.unknown]))
     return {**one, "said": said, "recommendation": advice.recommendation}
 
 
@@ -71,7 +71,7 @@ def _arranged(rows: list[dict]) -> list[str]:
     for words in dict.fromkeys(row["arrangement"] for row in known if not missing(row["arrangement"])):
         labels = list(dict.fromkeys(row["label"] for row in known if row["arrangement"] == words))
         all_of_them = all(row["arrangement"] == words for row in known)
-        which = "These ratios" if all_of_them else f"The ratios of {answer_words.listed(labels)}"
+        which = "These ratios" if all_of_them else f"The ratios of {answer_words.join_names(labels)}"
         judged = "each claim is judged in every way that breaks nothing of its cells"
         said.append(f"{which} are with {words}. The paper leaves that open: {judged}.")
     return said

@@ -39,8 +39,8 @@ def lacking(lacks: str) -> str:
     return f"the paper's statements about this need {lacks}." if lacks else ""
 
 
-def told(answer: dict, given: GivenTime | None = None, bounded: bool = False) -> str:
-    """Return an answer (plimsoll.pages.answer.shown) in a few sentences, the same for pages and the terminal.
+def in_sentences(answer: dict, given: GivenTime | None = None, bounded: bool = False) -> str:
+    """Return an answer (plimsoll.pages.answer.for_template) in a few sentences, the same for pages and the terminal.
 
     They say what is shown of steps, and of the ratios to the baseline. They also say for how many of these ratios the
     `given` time was too short. Rows that are set apart do not count. With `bounded`, another sentence says how large a
@@ -169,7 +169,7 @@ def of_row(cells: list[dict]) -> str:
     return "; ".join(said) + "."
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Return names as text: A, B and C."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 

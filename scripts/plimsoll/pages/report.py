@@ -75,7 +75,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
         "image": plan_file.image(sources.image),
         **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it again")),
-        "answer": forest.with_plots(answer.shown(claims_answer.read(sources.answer), loaded, given)),
+        "answer": forest.with_plots(answer.for_template(claims_answer.read(sources.answer), loaded, given)),
         "given": given,
         **_runs(runs, plan, sources),
         **_findings(loaded, results, comparisons, given),
@@ -84,7 +84,7 @@ def render(loaded: Study, sources: Sources) -> str:
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
         "hours": forecasts.HOURS,
         "times": len((repetitions.read_request(sources.plan.parent, plan["profile"]).hours or {}).get("given", [])),
-        "sessions": sessions.shown(claims_sessions.read(sources.sessions)),
+        "sessions": sessions.for_template(claims_sessions.read(sources.sessions)),
         "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
         "floor_blocks": noise_floor.BLOCKS,
         "capacity": _capacity(loaded, plan, observations, runs),
@@ -138,7 +138,7 @@ def _levels(table: pd.DataFrame, kinds: Sequence[str]) -> list[dict]:
 def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
     return {
         "statuses": run_list.by_status(runs),
-        "told": run_list.told(runs, plan, sources.records),
+        "told": run_list.rows_of(runs, plan, sources.records),
         "quiet": run_list.quiet(runs, plan),
         "unwatched": sorted({runtimes.find(name).label for name in neighbours.unobserved(runs)["runtime"]}),
         "repeated": int((runs["attempts"] > 1).sum()),
@@ -186,10 +186,10 @@ def _claim(result: dict, rows: list[dict], study: Study, given: GivenTime | None
         "question_key": f"{result['study']} {result['question']}",
         "effects": wording.effects(result, rows),
         "size": wording.size(result),
-        "arranged": wording.arranged(result),
-        "unwatched_said": wording.unwatched(result),
+        "arranged": wording.by_arrangement(result),
+        "unwatched_said": wording.unobserved_neighbours(result),
         "n_said": wording.rests_on(result, rows),
-        "undecided": wording.undecided(result, rows, given),
+        "undecided": wording.decision_hints(result, rows, given),
         "command": wording.command(result),
     }
 

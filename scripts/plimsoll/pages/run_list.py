@@ -21,7 +21,7 @@ def by_status(runs: pd.DataFrame) -> list[dict]:
     return sorted(counts, key=lambda row: -row["runs"])
 
 
-def told(runs: pd.DataFrame, plan: Plan, records: Path) -> list[dict]:
+def rows_of(runs: pd.DataFrame, plan: Plan, records: Path) -> list[dict]:
     """Return the runs that gave no observation, and those that were repeated, one row per run.
 
     Each has its `attempts`, with the status, the reason and the folder of the raw output. `records` is the folder of

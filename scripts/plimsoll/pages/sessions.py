@@ -7,7 +7,7 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import session_verdicts
 
 
-def shown(told: dict) -> dict:
+def for_template(told: dict) -> dict:
     """Return what the pages show of the sessions of a study, from what the stage `sessions` left."""
     every = [{**one, "began": _day(one["began"])} for one in told["sessions"]]
     used = [one for one in every if not one["apart"]]

@@ -18,6 +18,6 @@ def of_study(folder: Path, study: dict) -> Iterator[tuple[dict, pd.DataFrame]]:
         yield {"name": name, "kind": table["kind"], "heading": heading}, made
 
 
-def filled(table: pd.DataFrame) -> pd.DataFrame:
+def without_gaps(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with an empty text where there is no value."""
     return table.astype(object).where(table.notna(), "")

@@ -69,14 +69,14 @@ class StudyVerdicts(NamedTuple):
         return self.results[0]["study"]
 
 
-class Gathered(NamedTuple):
+class PageData(NamedTuple):
     """Verdicts on all studies' claims (`results`), and what the stages left of each study that was `measured`, by name."""
 
     results: list[dict]
     measured: dict[str, StudyVerdicts]
 
 
-def gathered(files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()) -> Gathered:
+def gather(files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()) -> PageData:
     """Return everything that the pages on all studies show.
 
     `files` are the FILES of each study that was measured, as the stages left them. `load` returns a study by its name.
@@ -94,17 +94,17 @@ def gathered(files: Iterable[Sequence[Path]], load: Callable[[str], Study], besi
     for name, claims in book.load_all().items():
         why = reasons.get(name, NOT_SELECTED if name in names(STUDIES) else NOT_BUILT)
         every += measured[name].results if name in measured else findings.unavailable(claims, why)
-    return Gathered(other_studies.by_others(every), measured)
+    return PageData(other_studies.by_others(every), measured)
 
 
-def made(
+def make(
     files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()
 ) -> tuple[pd.DataFrame, str]:
-    """Return (table, page) of the verdicts on all studies' claims. The arguments are those of `gathered`."""
-    return written(gathered(files, load, beside), load)
+    """Return (table, page) of the verdicts on all studies' claims. The arguments are those of `gather`."""
+    return table_and_page(gather(files, load, beside), load)
 
 
-def written(every: Gathered, load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
+def table_and_page(every: PageData, load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
     """Return (table, page) of the verdicts that were gathered. `load` returns a study by its name."""
     return findings.table_of(every.results), _page(every.results, every.measured, load)
 
@@ -171,8 +171,8 @@ def render(
             claims=claims,
             choices=claim_filter.choices([claim for claim in claims if claim["study"] in studies]),
             studies=studies,
-            answers={name: answer.shown(table, studies[name], given.get(name)) for name, table in answers.items()},
-            sessions={name: sessions.shown(one) for name, one in told.items()},
+            answers={name: answer.for_template(table, studies[name], given.get(name)) for name, table in answers.items()},
+            sessions={name: sessions.for_template(one) for name, one in told.items()},
             elsewhere={
                 result["study"]: result["reason"]
                 for result in sorted(results, key=lambda result: result["study"])
@@ -220,11 +220,11 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: GivenTime 
         "asked_said": _asked(result, rows, level),
         "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
         "out": _out(result, study),
-        "arranged": wording.arranged(result),
+        "arranged": wording.by_arrangement(result),
         "fragile": wording.fragile(result),
-        "bound_said": wording.bound(result),
-        "unwatched_said": wording.unwatched(result),
-        "undecided": wording.undecided(result, rows, given),
+        "bound_said": wording.overall_bound(result),
+        "unwatched_said": wording.unobserved_neighbours(result),
+        "undecided": wording.decision_hints(result, rows, given),
         "command": wording.command(result),
     }
 
@@ -256,8 +256,12 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
     labels = list(dict.fromkeys(row["label"] for row in own))
     return {
         **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
-        **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part), "bound_said": wording.bound(part)},
-        "alike_said": wording.alike(part),
+        **{
+            "size_said": wording.size(part),
+            "whole_said": wording.on_the_whole(part),
+            "bound_said": wording.overall_bound(part),
+        },
+        "alike_said": wording.small_difference(part),
         "asked_said": procedure_words.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
     }
 

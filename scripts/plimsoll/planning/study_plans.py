@@ -24,7 +24,7 @@ def host(config: dict) -> Topology:
     file describes more processors than a kernel supports.
     """
     if described := config.get("host_file"):
-        file = yaml_files.load(paths.given(described), "host")
+        file = yaml_files.load(paths.configured_file(described), "host")
         if (number := file["sockets"] * file["cores_per_socket"] * file["threads_per_core"]) > MOST_PROCESSORS:
             raise PlimsollError(
                 f"{described} has {number} processors, and no kernel supports more than {MOST_PROCESSORS}. Correct "

@@ -125,12 +125,12 @@ def text(
         lines += ["", *_wrapped(answer, "  ", width)]
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
     told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons)]
-    for result, here in [*told, *((result, wording.arranged(result)) for result in conditional)]:
+    for result, here in [*told, *((result, wording.by_arrangement(result)) for result in conditional)]:
         lines += ["", *_wrapped(f"{findings.verdict_of(result)} ({result['id']}): {result['statement']}", "  ", width)]
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
         lines += _wrapped(wording.fragile(result) if result.get("robust") is False else "", "    ", width)
-        lines += _wrapped(wording.unwatched(result), "    ", width)
+        lines += _wrapped(wording.unobserved_neighbours(result), "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is decided here.")
     return "\n".join(lines)
@@ -221,7 +221,7 @@ def _answers(path: Path, study: Study) -> list[str]:
 
     if not path.is_file():
         return []
-    shown = answer_page.shown(answer.read(path), study, forecasts.given_time(study["id"], path.parent))
+    shown = answer_page.for_template(answer.read(path), study, forecasts.given_time(study["id"], path.parent))
     return [line for one in shown for line in _lines(one)]
 
 

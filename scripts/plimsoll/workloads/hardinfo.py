@@ -10,7 +10,8 @@ PROGRAM = "/usr/bin/hardinfo"
 # about the machine.
 OPTIONS = ("-a", "-m", "benchmark.so", "-g", "short", "-b")
 # Form of the line that it prints: the result, the seconds that it took, and the number of threads.
-PRINTED = f"(?P<result>{program_output.fixed_point(6)}); (?P<seconds>{program_output.fixed_point(6)}); (?P<threads>{program_output.INTEGER})\n"
+NUMBER = program_output.fixed_point(6)
+PRINTED = f"(?P<result>{NUMBER}); (?P<seconds>{NUMBER}); (?P<threads>{program_output.INTEGER})\n"
 # Upper limit for a plausible result: no processor reaches it.
 MOST = 1e9
 

@@ -12,7 +12,7 @@ from plimsoll import design
 from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import evaluate, quantities, verdicts
 from plimsoll.claims.quantities.value import Value
-from plimsoll.claims.sides import Contrast, PrintedValue, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
 
@@ -45,7 +45,7 @@ def asking(plan: dict, study: dict):
         if "along" in claim:
             return [[Side(metric_of(plan, cell), str(cell)) for cell in claim["along"]["cells"]]]
         if quantities.find(claim.get("quantity")).printed:
-            return [PrintedValue(metric_of(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
+            return [PrintedSide(metric_of(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
         of = {side: claim.get(side, {}).get("statistic", claim.get("quantity", "")) for side in "ab"}
         found = []
         for a, b, reference in contrasts(claim):

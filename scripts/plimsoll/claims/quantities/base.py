@@ -114,7 +114,7 @@ class Quantity(ABC):
 
     @abstractmethod
     def compare(self, claim: dict, observed: Observations, contrast, row: dict, alpha: float) -> dict:
-        """Return `row` with n, test, effect, interval and p, and with `shown` (plimsoll.claims.verdicts.PValues) for the verdict.
+        """Return `row` with n, test, effect, interval and p, and with `shown` (verdicts.PValues) for the verdict.
 
         A quantity without a test sets the `verdict` itself. If an average over comparisons has a meaning, `differences`
         (Sample) holds the differences by block, on the scale of the test.

@@ -8,7 +8,7 @@ from scipy import special
 from plimsoll.analysis import blocks
 from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observations, Quantity
 from plimsoll.claims.quantities.value import TOO_FEW
-from plimsoll.claims.sides import PrintedValue
+from plimsoll.claims.sides import PrintedSide
 from plimsoll.claims.verdicts import Bounds
 from plimsoll.errors import quote
 
@@ -52,7 +52,7 @@ class PrintedValue(Quantity):
         """
         return float(special.logit(np.clip(row["mean_b"] + effect, LEAST, 1 - LEAST)))
 
-    def compare(self, claim: dict, observed: Observations, contrast: PrintedValue, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observed: Observations, contrast: PrintedSide, row: dict, alpha: float) -> dict:
         """Return the row of a t test of log odds against the log odds of the printed value."""
         sample, value = observed.sample(contrast), contrast.value
         row = {**row, "n": len(sample.values), "n_a": len(sample.values), "mean_b": value}

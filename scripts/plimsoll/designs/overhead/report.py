@@ -67,7 +67,7 @@ def tables(folder: Path, study: dict) -> list[dict]:
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with empty cells where there is no value, and a column with runtimes in words."""
     told = table.assign(environment=_environments(table)) if "runtime" in table else table
-    return study_tables.filled(told)
+    return study_tables.without_gaps(told)
 
 
 def _environments(table: pd.DataFrame) -> list[str]:

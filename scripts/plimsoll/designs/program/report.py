@@ -38,4 +38,4 @@ def _readable(ladder: pd.DataFrame) -> list[dict]:
         column: [words.level("runtime", name) if name else "" for name in ladder[column]]
         for column in ("runtime", "against", "default")
     }
-    return study_tables.filled(ladder.assign(**names)).to_dict("records")
+    return study_tables.without_gaps(ladder.assign(**names)).to_dict("records")

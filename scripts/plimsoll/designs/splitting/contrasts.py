@@ -11,7 +11,7 @@ from dataclasses import replace
 from plimsoll import design
 from plimsoll.claims import book, quantities
 from plimsoll.claims.matching import Matcher
-from plimsoll.claims.sides import Contrast, PrintedValue, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
 from plimsoll.designs.splitting.scheme import ALONE
 
@@ -259,7 +259,7 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
     return list(groups.values())
 
 
-def printed_values(claim: dict, cells: Cells, factors: dict) -> list[PrintedValue]:
+def printed_values(claim: dict, cells: Cells, factors: dict) -> list[PrintedSide]:
     """Return each printed value of a claim with each cell that it is about.
 
     The name of a value is one of the claim's metrics, or a level.
@@ -269,7 +269,7 @@ def printed_values(claim: dict, cells: Cells, factors: dict) -> list[PrintedValu
         metrics = [name] if name in claim["metrics"] else claim["metrics"]
         level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
         wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
-        values += [PrintedValue(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
+        values += [PrintedSide(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
     return values
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from plimsoll import design
 from plimsoll.claims import quantities
 from plimsoll.claims.matching import Matcher
-from plimsoll.claims.sides import Contrast, PrintedValue, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.designs.table.factors import MACHINE, stored
 from plimsoll.interchange import Cell, Plan
 
@@ -87,7 +87,7 @@ class Contrasts(design.Contrasts):
                 return cells.trends(claim)
             if quantity.printed:
                 (value,) = claim["values"].values()
-                return [PrintedValue(metric, cell["path"], value=value) for metric, cell in cells.alone(claim)]
+                return [PrintedSide(metric, cell["path"], value=value) for metric, cell in cells.alone(claim)]
             if quantity.one_side:
                 sides = [Side(metric, cell["path"]) for metric, cell in cells.alone(claim)]
                 return [Contrast(side, side) for side in sides]

@@ -57,7 +57,7 @@ def shown_answer(judged: JudgedStudy) -> list[dict]:
     """
     if judged.answer is None:
         return []
-    shown = forest.with_plots(answer.shown(judged.answer.assign(cell_a=None, worst_cell=None), judged.study))
+    shown = forest.with_plots(answer.for_template(judged.answer.assign(cell_a=None, worst_cell=None), judged.study))
     plots = [part["plot"] for one in shown for part in one["parts"]]
     for plot in plots:
         # What a table compares need not be deployed.
@@ -77,9 +77,9 @@ def _claim(result: dict, judged: JudgedStudy) -> dict:
         "n_said": wording.rests_on(result, rows) if rows else "",
         "size_said": wording.size(result),
         "whole_said": wording.on_the_whole(result),
-        "bound_said": wording.bound(result),
+        "bound_said": wording.overall_bound(result),
         "fragile": wording.fragile(result),
-        "arranged": wording.arranged(result).replace(wording.NOT_SAID, "The rows are of several machines."),
+        "arranged": wording.by_arrangement(result).replace(wording.NOT_SAID, "The rows are of several machines."),
         "asked_said": _asked(result, rows, judged),
         "needed_said": needed(result),
         "rows": [comparison_rows.row(result, one, study, label) for one in rows[:SHOWN]],

@@ -69,4 +69,4 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for column in ("strategy", "effect"):
         if column in table:
             table = table.assign(**{column: [words.level("strategy", str(name)) for name in table[column]]})
-    return study_tables.filled(table)
+    return study_tables.without_gaps(table)

@@ -112,8 +112,8 @@ def _page(every: Iterable[MeasuredSession], results: Path) -> dict[str, Member]:
     if not all(path.is_file() for of_study in files for path in of_study):
         return {}
     try:
-        gathered = verdict_page.gathered(files, newest.__getitem__)
-        table, page = verdict_page.written(gathered, newest.__getitem__)
+        gathered = verdict_page.gather(files, newest.__getitem__)
+        table, page = verdict_page.table_and_page(gathered, newest.__getitem__)
         start = start_page.render(gathered, newest.__getitem__)
     except verdict_page.UNFIT as problem:
         raise PlimsollError(

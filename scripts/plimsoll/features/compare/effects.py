@@ -211,7 +211,7 @@ def compare(
     shared = [question for question in asked[1] if question in there]
     between = _Between(pair, shared, terms.session_blocks)
     rows = [_row(question, *pair, between, terms) for question in shared]
-    rows = [_told(row) for row in two_sets.answered(rows, terms, tables, lambda row: DIFFERENT)]
+    rows = [_told(row) for row in two_sets.with_answers(rows, terms, tables, lambda row: DIFFERENT)]
     return Effects(pd.DataFrame(rows, columns=list(COLUMNS)), len(there ^ set(asked[1])))
 
 

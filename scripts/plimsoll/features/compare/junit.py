@@ -78,7 +78,7 @@ def _finding(suite: ET.Element, name: str, finding: Mapping, one: ComparedStudy)
 
 def _effect(row: Mapping, study: Study) -> str:
     """Return an effect that a claim rests on in words: how much it differs, and what would decide it."""
-    told = ", ".join(filter(None, (words.effect_changed(row), words.undecided(row))))
+    told = ", ".join(filter(None, (words.effect_changed(row), words.decision_hint(row))))
     return f"{row['answer']} {told} ({words.comparison(row, study)})"
 
 
@@ -89,7 +89,7 @@ def cell_name(cell: str, study: Study) -> str:
 
 def _message(row: Mapping) -> str:
     p = p_value(row["p_holm"])
-    told = [words.change(row), f"p = {p}" if p else "", words.undecided(row)]
+    told = [words.change(row), f"p = {p}" if p else "", words.decision_hint(row)]
     return "; ".join(filter(None, told))
 
 

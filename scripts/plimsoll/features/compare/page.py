@@ -90,7 +90,7 @@ def _rows(rows: pd.DataFrame, one: ComparedStudy) -> list[dict]:
         {
             **{"name": words.name(row, one.study), "answer": row["answer"], "mark": words.MARKS[row["answer"]]},
             **{"a": words.mean(row, "a"), "b": words.mean(row, "b"), "change": words.change(row)},
-            **{"p": formats.p_value(row["p_holm"]), "note": words.undecided(row)},
+            **{"p": formats.p_value(row["p_holm"]), "note": words.decision_hint(row)},
         }
         for row in in_order(rows).to_dict("records")
     ]
@@ -101,7 +101,7 @@ def _effects(rows: pd.DataFrame, one: ComparedStudy) -> list[dict]:
         {
             **{"name": words.effect(row, one.study), "answer": row["answer"], "mark": words.MARKS[row["answer"]]},
             **{"a": words.of_effect(row, "a"), "b": words.of_effect(row, "b"), "change": words.effect_changed(row)},
-            **{"p": formats.p_value(row["p_holm"]), "note": words.undecided(row)},
+            **{"p": formats.p_value(row["p_holm"]), "note": words.decision_hint(row)},
         }
         for row in rows.to_dict("records")
     ]

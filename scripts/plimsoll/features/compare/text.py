@@ -89,7 +89,7 @@ def _rows(one: ComparedStudy, everything: bool, intervals: bool) -> Section:
 def _what(row: Mapping, one: ComparedStudy) -> str:
     name = words.name(row, one.study)
     watched = " (watched)" if row["kind"] == WATCHED else ""
-    more = words.undecided(row)
+    more = words.decision_hint(row)
     return f"{name}{watched}; {more}" if more else f"{name}{watched}"
 
 
@@ -103,7 +103,7 @@ def _effects(one: ComparedStudy, everything: bool) -> Section:
             *(words.of_effect(row, side) for side in "ab"),
             words.effect_changed(row),
             p_value(row["p_holm"]),
-            "; ".join(filter(None, (words.effect(row, one.study), words.undecided(row)))),
+            "; ".join(filter(None, (words.effect(row, one.study), words.decision_hint(row)))),
         )
         for row in shown.to_dict("records")
     ]

@@ -58,7 +58,7 @@ def mean(row: Mapping, side: str, with_half: bool = True) -> str:
     return f"{significant(value)} ± {100 * half:.2g} %" if with_half and not missing(half) else significant(value)
 
 
-def undecided(row: Mapping) -> str:
+def decision_hint(row: Mapping) -> str:
     """Return what would decide an undecided row, or why nothing can be said of it.
 
     For any other row, return what is unusual about it.
