@@ -109,7 +109,7 @@ def judge(
         own = f"{name}, as printed"
         shared = replace(roles, factors=tuple(study_file.factors_of(document, rows)))
         of_paper = of_table(study_file.lines_of(printed, own), shared, own)
-    found = judged_study.judge(study_file.assembled(document, rows, of_paper, at_all(name)), written)
+    found = judged_study.judge(study_file.assemble(document, rows, of_paper, at_all(name)), written)
     return Verdicts(found.results, found.comparisons, found.notes)
 
 

@@ -187,7 +187,7 @@ def _status(data: bytes) -> dict:
 def _begun(data: bytes) -> dict[str, float]:
     # It began five seconds ago, one second after the gate was opened.
     now = time.monotonic()
-    moment = gate.noted(put("0.begun", data), 1795658870.124084 - now + 5, now - 6)
+    moment = gate.begin_moment(put("0.begun", data), 1795658870.124084 - now + 5, now - 6)
     if moment is None:
         raise InvalidOutput("it did not note when it began")
     return {"moment": round(moment - now + 6, 3)}

@@ -218,7 +218,7 @@ def test_a_ratio_is_printed_where_its_interval_leaves_out_one():
     figure = drawn(told).figure
     ratios = {text for text in printed(figure) if text.startswith("×")}
     assert "×0.10" in ratios
-    compared = cells.compared(told.observations, drawn(told).summary, "ratio_to_bare", cells.bare_metal)
+    compared = cells.with_ratio(told.observations, drawn(told).summary, "ratio_to_bare", cells.bare_metal)
     assert ratios == {bars.factor(row["ratio"]) for row in compared.to_dict("records") if bars.excludes_one(row)}
     row = compared[(compared["runtime"] == "singularity") & (compared["scheme"] == "E2")].iloc[0]
     assert row["ratio"] > 1.5 and row["ratio_low"] < 1 < row["ratio_high"]

@@ -123,7 +123,7 @@ def test_tables_have_the_paper_s_values_beside_ours(observations, jha2021, name)
 
 def test_tables_of_ratios_have_the_paper_s(jha2021, planned):
     jha2018 = studies.load("jha2018", designs.known())
-    found = papers.printed(jha2018).set_index(["metric", "case", "co_runner"])["interference_ratio"]
+    found = papers.printed_values(jha2018).set_index(["metric", "case", "co_runner"])["interference_ratio"]
     assert found["floating_point_rate", "2", "stream"] == 0.2421
     assert found["throughput", "3a", "bonnie"] == -0.2381
     assert found["copy", "2", "stream"] == pytest.approx((11.42 - 13.36) / 13.36)

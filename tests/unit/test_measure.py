@@ -59,11 +59,11 @@ def blas(kernels="Zen", processor="AVX2", threads=1):
 
 
 def test_the_kernels_of_the_ranks_are_told_if_they_are_the_same_on_one_thread():
-    assert attempts.chosen([blas(), blas()]) == {"OpenBLAS": "Zen"}
+    assert attempts.library_kernels([blas(), blas()]) == {"OpenBLAS": "Zen"}
     with pytest.raises(InvalidOutput, match="did not all run the same kernels of OpenBLAS, but Haswell, Zen"):
-        attempts.chosen([blas(), blas("Haswell")])
+        attempts.library_kernels([blas(), blas("Haswell")])
     with pytest.raises(InvalidOutput, match="OpenBLAS had 4 threads in a rank, not one"):
-        attempts.chosen([blas(), blas(threads=4)])
+        attempts.library_kernels([blas(), blas(threads=4)])
 
 
 @pytest.mark.parametrize(

@@ -330,8 +330,8 @@ def test_open_vswitch_in_user_space_says_so(shown_with):
         assert f"Docker → bare metal, Open vSwitch{' (user space)' if other else ''}" in rows
         assert ("Open vSwitch switches in user space here" in figure.caption) == other
         assert ("(user space)" in figure.alternative) == other
-    assert words.switched("on Open vSwitch", "kernel") == "on Open vSwitch"
-    assert words.switched("on Open vSwitch", "user space") == "on Open vSwitch (user space)"
+    assert words.with_switch("on Open vSwitch", "kernel") == "on Open vSwitch"
+    assert words.with_switch("on Open vSwitch", "user space") == "on Open vSwitch (user space)"
     told = {where: DESIGN.cells.host_facts({"open_vswitch": where}) for where in ("kernel", "user space")}
     assert [*told["kernel"].values(), *told["user space"].values()] == ["in the kernel", "in user space"]
 
@@ -395,17 +395,23 @@ def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):
     first, *_ = sorted(free)
     words = ["/opt/netperf", "-H", "x"]
     try:
-        assert processor_binding.bound(words, ends.Pair(HOST, HOST, "", 1), [0, 1]) == ["/opt/netperf", "-T", "0,1", "-H", "x"]
-        assert processor_binding.bound(words, ends.Pair(HOST, HOST, "", 1), None) == words
-        assert processor_binding.bound(words, ends.Pair(machine, HOST, "", 1), [first, 1]) == [
+        assert processor_binding.bound_command(words, ends.Pair(HOST, HOST, "", 1), [0, 1]) == [
+            "/opt/netperf",
+            "-T",
+            "0,1",
+            "-H",
+            "x",
+        ]
+        assert processor_binding.bound_command(words, ends.Pair(HOST, HOST, "", 1), None) == words
+        assert processor_binding.bound_command(words, ends.Pair(machine, HOST, "", 1), [first, 1]) == [
             "/opt/netperf",
             "-T",
             ",1",
             "-H",
             "x",
         ]
-        assert os.sched_getaffinity(0) == {first} and processor_binding.elsewhere(machine, first) is None
-        assert processor_binding.elsewhere(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
+        assert os.sched_getaffinity(0) == {first} and processor_binding.wrong_place(machine, first) is None
+        assert processor_binding.wrong_place(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
         monkeypatch.setattr(binding_check, "seen", lambda processes, names: {name: {1} for name in names})
         assert processor_binding.problem(ends.Pair(machine, HOST, "", 1), [first, 1]) is None
         assert processor_binding.problem(ends.Pair(HOST, machine, "", 1), [1, 99]).startswith(

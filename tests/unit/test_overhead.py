@@ -241,7 +241,7 @@ def test_scores_are_shares_of_the_best():
 
 
 def test_the_paper_s_changes_have_the_direction_of_the_metric(li2018):
-    rows = papers.printed("li2018_table4_computation")
+    rows = papers.reference_table("li2018_table4_computation")
     changes = {(one["metric"], one["runtime"]): one for one in papers.changes(rows, li2018["metrics"])}
     assert (
         changes["fpu_fft", "docker"]["change"] == pytest.approx(1 / 0.966 - 1)
@@ -250,10 +250,10 @@ def test_the_paper_s_changes_have_the_direction_of_the_metric(li2018):
     assert changes["cpu_cryptohash", "vm"]["change"] == pytest.approx(-0.057)
     stream = {
         (one["metric"], one["runtime"]): one
-        for one in papers.changes(papers.printed("li2018_table5_memory"), li2018["metrics"])
+        for one in papers.changes(papers.reference_table("li2018_table5_memory"), li2018["metrics"])
     }
     assert stream["triad", "docker"]["sd_ratio"] == pytest.approx(6.63, abs=0.01)
-    assert set(papers.printed("li2018_table5_memory")["paper_mean"] < 4) == {True}
+    assert set(papers.reference_table("li2018_table5_memory")["paper_mean"] < 4) == {True}
 
 
 def observed(plan: dict, study: dict) -> pd.DataFrame:

@@ -339,13 +339,13 @@ def test_a_run_that_went_wrong_is_told_in_a_sentence(tmp_path, change, problem):
     (tmp_path / "0").mkdir()
     (tmp_path / outputs.LOG).write_text(json.dumps({**RUN, "run": 0, **change}) + "\n")
     with pytest.raises(InvalidOutput, match=problem):
-        outputs.made(tmp_path, {"runs": 1, "parameters": {"limit_seconds": 5}})
+        outputs.run_logs(tmp_path, {"runs": 1, "parameters": {"limit_seconds": 5}})
 
 
 def test_runs_that_are_missing_are_told(tmp_path):
     (tmp_path / outputs.LOG).write_text(json.dumps({**RUN, "run": 0}) + "\n")
     with pytest.raises(InvalidOutput, match="only 1 of 3 runs"):
-        outputs.made(tmp_path, {"runs": 2, "parameters": {"limit_seconds": 5}})
+        outputs.run_logs(tmp_path, {"runs": 2, "parameters": {"limit_seconds": 5}})
 
 
 def test_what_a_program_sees_is_read(tmp_path):

@@ -143,9 +143,9 @@ def test_only_files_say_when_ranks_began(tmp_path):
     for rank in (0, 1):
         (tmp_path / f"ranks/{rank}.begun").touch()
         os.utime(tmp_path / f"ranks/{rank}.begun", (50 + rank, 50 + rank))
-    assert ranks.begun(tmp_path, 2) == 51 and ranks.begun(tmp_path, 3) is None
+    assert ranks.begin_moment(tmp_path, 2) == 51 and ranks.begin_moment(tmp_path, 3) is None
     (tmp_path / "ranks/2.begun").symlink_to("nowhere")
-    assert ranks.begun(tmp_path, 3) is None and ranks.begun(tmp_path, 2) == 51
+    assert ranks.begin_moment(tmp_path, 3) is None and ranks.begin_moment(tmp_path, 2) == 51
 
 
 def test_a_folder_of_iterations_that_has_gone_or_has_odd_names_is_no_traceback(tmp_path):

@@ -29,7 +29,7 @@ def stretches(partner: Sequence[dict], stopped: float | None = None) -> list[tup
     return [(begin, end) for begin, end in joined]
 
 
-def interfered(iterations: Sequence[dict], partner: Sequence[dict], stopped: float | None = None) -> list[bool]:
+def under_interference(iterations: Sequence[dict], partner: Sequence[dict], stopped: float | None = None) -> list[bool]:
     """Return for each iteration whether its partner was running all the time, with a tolerance of EDGE seconds."""
     running = stretches(partner, stopped)
     return [
@@ -47,7 +47,9 @@ def mark(members: list[list[dict]], end: float | None = None, stopped: Sequence[
     """
     for place, iterations in enumerate(members):
         other = 1 - place
-        together = interfered(iterations, members[other], stopped[other]) if len(members) == 2 else [True] * len(iterations)
+        together = (
+            under_interference(iterations, members[other], stopped[other]) if len(members) == 2 else [True] * len(iterations)
+        )
         for iteration, accompanied in zip(iterations, together, strict=True):
             late = end is not None and iteration["begin"] >= end
             why_not = iteration["reason"] or (

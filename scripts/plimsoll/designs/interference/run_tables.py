@@ -40,7 +40,7 @@ def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataF
     of_papers = observations[(observations["placement"] == FREE) & (observations["case"] != "1a")]
     summary = statistics_of(of_papers[of_papers["metric"].isin(table["metrics"])])
     keys = OF_PAPER
-    printed = papers.printed({**study, "references": [table["reference"]]})
+    printed = papers.printed_values({**study, "references": [table["reference"]]})
     printed = printed[printed["metric"].isin(table["metrics"])][[*keys, "unit", *BESIDE.values()]]
     printed = printed.rename(columns={name: f"paper_{name}" for name in (*BESIDE.values(), "unit")})
     ours = summary.reindex(columns=[*keys, "label", "unit", *OURS])

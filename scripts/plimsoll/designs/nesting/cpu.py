@@ -77,7 +77,7 @@ class Task(Base):
         """
         folder = self.attempt.folder / str(number)
         try:
-            return {**ended(folder, self.cell["limit_seconds"], ahead), **self._printed(folder)}
+            return {**iteration_times(folder, self.cell["limit_seconds"], ahead), **self._printed(folder)}
         except InvalidOutput as problem:
             raise InvalidOutput(f"instance {number + 1}: {problem}") from problem
 
@@ -96,7 +96,7 @@ def refuse_clocks(nodes: list[Node], ahead: list[float], seconds: float) -> None
             raise InvalidOutput(f"the clock of {node.name} gained {gone:.3f} s in {seconds:.1f} s")
 
 
-def ended(folder, limit: float, ahead: float = 0.0) -> dict:
+def iteration_times(folder, limit: float, ahead: float = 0.0) -> dict:
     """Return `begin` and `end` of the single iteration of a loop, in seconds of this host's clock.
 
     The node's clock is `ahead` seconds ahead of it. Raise InvalidOutput if the iteration did not end well: it is

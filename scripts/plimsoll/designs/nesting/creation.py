@@ -44,7 +44,7 @@ class Task(Base):
         programs_apart = round(max(began) - min(began), 6)
         return {"values": values, "apart": round(apart, 6), "programs_apart": programs_apart, "each": each}
 
-    def _counted(self, commands: list[list[str]]) -> gate.Passed:
+    def _counted(self, commands: list[list[str]]) -> gate.Outcome:
         """Let the commands pass the gate together, between two snapshots of the machine."""
         before = []
         with snapshots.snapshots(self.attempt, self.services) as snapshot:
@@ -110,13 +110,13 @@ class Task(Base):
         """
         folder = self.attempt.folder / f"program-{name}"
         try:
-            began = cpu.ended(folder, self.cell["limit_seconds"], ahead)["begin"]
+            began = cpu.iteration_times(folder, self.cell["limit_seconds"], ahead)["begin"]
             self.sysbench.results(program_output.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
         except InvalidOutput as problem:
             raise InvalidOutput(f"the program of container {name}: {problem}") from problem
         return began
 
-    def _refuse_unended(self, passed: gate.Passed) -> None:
+    def _refuse_unended(self, passed: gate.Outcome) -> None:
         """Raise Unavailable, with its last line of output, if a creation failed or did not end in time.
 
         Raise InvalidOutput if a creation did not note when it began.
@@ -130,7 +130,7 @@ class Task(Base):
             if begun is None:
                 raise InvalidOutput(f"creation {number + 1} did not note when it began")
 
-    def _creation(self, number: int, passed: gate.Passed, after: Afterwards) -> dict:
+    def _creation(self, number: int, passed: gate.Outcome, after: Afterwards) -> dict:
         """Return the moments of one creation in seconds after the gate was opened: `begun` and `ended`.
 
         A parent also has the duration of each of its parts, and a virtual machine the moments of its start.

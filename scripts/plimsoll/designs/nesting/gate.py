@@ -23,7 +23,7 @@ READY = 0.2
 SELDOM = 2.0
 
 
-class Passed(NamedTuple):
+class Outcome(NamedTuple):
     """What commands that began at the gate did. Moments are in seconds of CLOCK_MONOTONIC.
 
     `opened` is when the gate was opened. `begun` and `ended` have a moment for each command, or None if it did not
@@ -40,7 +40,7 @@ class Passed(NamedTuple):
 
 def pass_together(
     commands: list[list[str]], folder: Path, limit: float, ready=lambda: None, watch: Watch | None = None
-) -> Passed:
+) -> Outcome:
     """Let commands begin at one moment, wait until they end, and return what they did.
 
     A command that has not ended after `limit` seconds is killed. Output and moments go to files in `folder`, named by
@@ -65,8 +65,8 @@ def pass_together(
     finally:
         for process in processes:
             kill(process, group=True)
-    begun = [noted(folder / f"{number}.begun", offset, opened) for number in range(len(commands))]
-    return Passed(opened, begun, ended, [process.returncode for process in processes], offset)
+    begun = [begin_moment(folder / f"{number}.begun", offset, opened) for number in range(len(commands))]
+    return Outcome(opened, begun, ended, [process.returncode for process in processes], offset)
 
 
 def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
@@ -112,7 +112,7 @@ def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], w
     return ended
 
 
-def noted(path: Path, offset: float, opened: float) -> float | None:
+def begin_moment(path: Path, offset: float, opened: float) -> float | None:
     """Return when a command began (s of CLOCK_MONOTONIC), as it noted itself in a file.
 
     Return None if the file has no such moment, or a moment before the gate was `opened` or in the future.

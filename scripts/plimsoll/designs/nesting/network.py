@@ -123,7 +123,7 @@ class Task(Base):
         says.
         """
         parameters, binding = self.cell["parameters"], self.cell["bindings"][placement]
-        words = processor_binding.bound(TESTS[test](pair.address, pair.port, parameters), pair, binding)
+        words = processor_binding.bound_command(TESTS[test](pair.address, pair.port, parameters), pair, binding)
         program = pair.client.inside(pair.client.of_image(words))
         stem = self.folder_of(name_of(test, placement)) / "netperf"
         before, watch = self.snapshot(), processor_binding.watching(pair) if binding else None

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll.designs.nesting.factors import NestingCell, nested, parents
+from plimsoll.designs.nesting.factors import NestingCell, nested_containers, parents
 from plimsoll.runtimes.docker_nested import GIVEN, USUAL, privileges
 from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
@@ -19,7 +19,7 @@ def read(folder: Path, cell: NestingCell) -> dict[str, dict]:
     It has for parents and for children the `capabilities` beyond Docker's default ones, and `seccomp`. Raise
     InvalidOutput if one may do more or less than planned, or has noted nothing.
     """
-    if not (children := nested(cell)):
+    if not (children := nested_containers(cell)):
         return {}
     notes = sorted(folder.glob("*.status"))
     for kind, least in (("parent", parents(cell)), ("child", children)):

@@ -21,7 +21,7 @@ from plimsoll.workloads import netperf
 WATCH_SECONDS = 20.0
 
 
-def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
+def bound_command(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
     """Return the command of a test that also binds client and server to their processors.
 
     Virtual machines are bound at once. Without a `binding` both ends are free.
@@ -49,7 +49,7 @@ def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = Non
     Otherwise return in words what was seen. `watch` is the result of `watching`.
     """
     ends = list(zip((("netperf", pair.client), ("netserver", pair.server)), binding, strict=True))
-    wholes = [elsewhere(node, place) for (_, node), place in ends if node.whole]
+    wholes = [wrong_place(node, place) for (_, node), place in ends if node.whole]
     needed = {name: {place} for (name, node), place in ends if not (node.whole or isinstance(node, SshMachine))}
     here = of_programs.problem(lambda: programs(pair.port), needed)
     return "; ".join(filter(None, [*wholes, here, _there(pair.server, binding[1], watch) if watch else None])) or None
@@ -65,7 +65,7 @@ def _there(server: SshMachine, place: int, watch: subprocess.Popen) -> str | Non
     return f"netserver on {server.name} was bound to processor {', '.join(places)}, and should be to {place}"
 
 
-def elsewhere(machine: Node, place: int) -> str | None:
+def wrong_place(machine: Node, place: int) -> str | None:
     """Return in words where a virtual machine may run; None if it is bound to processor `place`."""
     there = set()
     for thread in machine.threads():

@@ -79,7 +79,7 @@ def _in_words(row: dict, switch: str | None) -> dict:
     """Return a row with its levels in words. `switch` says where Open vSwitch switches, if the row is about it."""
     factors = {"client": "runtime", "runtime": "runtime", "server": "runtime", "network": "network"}
     told = {key: words.level(factor, row[key]) for key, factor in factors.items() if key in row}
-    return {**row, **told, **({"network": words.switched(told["network"], switch)} if switch else {})}
+    return {**row, **told, **({"network": words.with_switch(told["network"], switch)} if switch else {})}
 
 
 def switches(study: dict, observations: pd.DataFrame, plan: Plan) -> list[dict]:

@@ -49,7 +49,7 @@ def scores(asked: TableRequest) -> pd.DataFrame:
 def _beside(asked: TableRequest, columns: list[str]) -> pd.DataFrame:
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"]) & ours["storage"].isin(("none", OWN))]
-    printed = virtual_machines.as_measured(papers.printed(asked.table["reference"]), asked.plan, ["runtime"])
+    printed = virtual_machines.as_measured(papers.reference_table(asked.table["reference"]), asked.plan, ["runtime"])
     printed = printed.assign(unit=[asked.study["metrics"][metric]["unit"] for metric in printed["metric"]])
     table = printed.merge(ours[[*KEYS, *columns]], on=KEYS, how="left")
     reasons = {

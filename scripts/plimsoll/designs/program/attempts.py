@@ -102,7 +102,7 @@ class ProgramRun(Run):
 
     def _made(self) -> list[dict]:
         """Return what was logged of each run, with the warm-up. InvalidOutput if one of them went wrong."""
-        return outputs.made(self.folder, self.cell)
+        return outputs.run_logs(self.folder, self.cell)
 
     def _around(self, took: float, made: list[dict]) -> float:
         """Return the seconds that the command took beside the program's runs."""
@@ -115,7 +115,7 @@ class ProgramRun(Run):
     def _looked(self, node: Node) -> dict:
         """Return what a watched run showed. It has no times."""
         known = self._seen()
-        looked = watched_run.found(self.folder, known["mapped"], lambda words: self._inside(node, words))
+        looked = watched_run.read(self.folder, known["mapped"], lambda words: self._inside(node, words))
         self._clean()
         return {"timed": [], **known, "looked": looked}
 
@@ -186,7 +186,7 @@ class ProgramRun(Run):
         if self.cell["stage"] not in (SAME, OTHER):
             return contextlib.nullcontext()
         command = self.cell["parameters"]["beside"]
-        return neighbour.beside(lambda words: self._inside(self.beside, words), self.folder / neighbour.FOLDER, command)
+        return neighbour.run_repeatedly(lambda words: self._inside(self.beside, words), self.folder / neighbour.FOLDER, command)
 
     def _inside(self, node: Node, words: list[str]) -> list[str]:
         """Return a command that starts the timer in the node with these words."""

@@ -24,7 +24,7 @@ KIBIBYTES = 1024
 LEFT = "the program ended and left processes running, so its time is unknown"
 
 
-def made(folder: Path, cell: ProgramCell) -> list[dict]:
+def run_logs(folder: Path, cell: ProgramCell) -> list[dict]:
     """Return what was logged of each run, with the warm-up. InvalidOutput, in words, if one of them went wrong."""
     lines = run_files.text(folder / LOG, MOST_BYTES).splitlines()
     runs = [json.loads(line) for line in lines]

@@ -8,7 +8,7 @@ from statistics import mean
 import pandas as pd
 
 from plimsoll.designs.program import watched_run
-from plimsoll.designs.program.factors import BESIDE, LOOK, Looked
+from plimsoll.designs.program.factors import BESIDE, LOOK, WatchedRun
 from plimsoll.designs.program.watched_run import TOLD_FACTOR
 from plimsoll.measuring import record, status
 
@@ -49,7 +49,7 @@ def _observed(records: Path, stage: str, runtime: str) -> list[dict]:
     return [one for one in map(record.read, paths) if one["status"] in status.COUNTED]
 
 
-def _looked(records: Path, runtime: str) -> Looked | None:
+def _looked(records: Path, runtime: str) -> WatchedRun | None:
     """Return what the watched run in a runtime showed; None if there is no such run that counts."""
     seen = _observed(records, LOOK, runtime)
     return seen[-1].get("looked") if seen else None

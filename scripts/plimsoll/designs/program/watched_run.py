@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.designs.program.factors import Looked
+from plimsoll.designs.program.factors import WatchedRun
 from plimsoll.host import run_files
 
 # In the place of the number of runs, it makes the timer watch one.
@@ -58,7 +58,7 @@ TOLD_FACTOR = 1.5
 OWN = ("PATH", "HOME", "LANG", "PLIMSOLL_RUN", *VARIABLES)
 
 
-def found(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]) -> Looked:
+def read(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]) -> WatchedRun:
     """Return what was seen of a watched run in `folder`, which mapped these files.
 
     `enter` makes a command that runs another program as the watched one was run: in the same node, by the timer.
@@ -111,7 +111,7 @@ def _of_libc(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[
     return {**told, "C library's preferences": ", ".join(PREFERRED.findall(said))}
 
 
-def differences(before: Looked | None, after: Looked | None) -> list[str]:
+def differences(before: WatchedRun | None, after: WatchedRun | None) -> list[str]:
     """Return a sentence for each difference between what was seen on the two sides of a step; empty if a side was not seen."""
     if not (before and after):
         return []

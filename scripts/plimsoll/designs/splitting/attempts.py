@@ -175,7 +175,7 @@ def _judge(ended: SectionEnd, cell: SplittingCell, during: dict) -> dict:
         if problem := misplaced(cell, measured["ranks"]):
             raise InvalidOutput(problem)
         measured["bits"] = bits(measured["ranks"])
-        measured["kernels"] = chosen(measured["ranks"])
+        measured["kernels"] = library_kernels(measured["ranks"])
     except InvalidOutput as problem:
         return {**measured, "status": status.INVALID, "reason": str(problem)}
     measured["transport"] = transport(measured["ranks"])
@@ -195,7 +195,7 @@ def _out_of_time(ended: SectionEnd, cell: SplittingCell, during: dict) -> dict:
     job, limit = ended.job, f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
     if _whole(ended, cell):
         return {"status": status.TIMEOUT, "reason": f"{limit}, although its benchmark had ended"}
-    begun = ranks.begun(job.folder, cell["ranks"]) if cell.get("keep_timeouts") else None
+    begun = ranks.begin_moment(job.folder, cell["ranks"]) if cell.get("keep_timeouts") else None
     if begun is None:
         return {"status": status.TIMEOUT, "reason": limit}
     if during["disturbed"]:
@@ -244,7 +244,7 @@ def bits(ranks: list[dict]) -> dict[str, str]:
     return mapped
 
 
-def chosen(ranks: list[dict]) -> dict[str, str]:
+def library_kernels(ranks: list[dict]) -> dict[str, str]:
     """Return the kernels that the ranks' BLAS library chose for the processor.
 
     InvalidOutput if two ranks chose different kernels, or if a rank had more than one thread. Lasting if the processor has

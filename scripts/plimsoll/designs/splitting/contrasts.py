@@ -198,7 +198,7 @@ def _asked(claim: dict, cells: Cells, factors: dict) -> list:
         return series(claim, cells)
     if quantity.printed:
         return printed_values(claim, cells, factors)
-    return alone(claim, cells) if quantity.one_side else cells.find(claim)
+    return self_contrasts(claim, cells) if quantity.one_side else cells.find(claim)
 
 
 def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
@@ -233,7 +233,7 @@ def _moved(
     return moved if isinstance(asked, list) else Contrast(*moved) if isinstance(asked, Contrast) else moved[0]
 
 
-def alone(claim: dict, cells: Cells) -> list[Contrast]:
+def self_contrasts(claim: dict, cells: Cells) -> list[Contrast]:
     """Return each cell of side a as a contrast with itself, for a claim that compares it with nothing."""
     wanted = {**claim.get("scope", {}), **claim.get("a", {})}
     sides = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]

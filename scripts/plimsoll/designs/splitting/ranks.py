@@ -37,7 +37,7 @@ def read(folder: Path, number: int) -> list[Rank]:
     return [_rank(folder / f"ranks/{rank}.json", rank) for rank in range(number)]
 
 
-def begun(folder: Path, number: int) -> float | None:
+def begin_moment(folder: Path, number: int) -> float | None:
     """Return when the last of `number` ranks began its benchmark (seconds since 1970); None if one has not begun."""
     moments = []
     for rank in range(number):

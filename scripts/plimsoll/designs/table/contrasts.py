@@ -51,14 +51,14 @@ class Cells(Matcher):
         """Return the sides along a factor, in the order of its levels, once for each combination of the other factors."""
         factor, groups = claim["along"]["factor"], defaultdict(list)
         for metric in claim["metrics"]:
-            for level in claim["along"].get("levels") or ordered({cell[factor] for cell in self.cells}):
+            for level in claim["along"].get("levels") or in_order({cell[factor] for cell in self.cells}):
                 for cell in self.of(metric, {**_of_side_a(claim), factor: [level]}):
                     key = (metric, *(cell[other] for other in self.factors if other != factor))
                     groups[key] += self.sides(claim, metric, cell)
         return list(groups.values())
 
 
-def ordered(levels: set[str]) -> list[str]:
+def in_order(levels: set[str]) -> list[str]:
     """Return levels in their order: numbers by size, other texts by the alphabet."""
 
     def key(level: str) -> tuple:
@@ -97,7 +97,7 @@ class Contrasts(design.Contrasts):
 
     def arrangements(self, plan: Plan) -> dict[str, Plan]:
         """Return one plan per machine, if the rows are of several: a claim is tested on each of them."""
-        machines = ordered({cell.get(MACHINE, "") for cell in plan["cells"].values()})
+        machines = in_order({cell.get(MACHINE, "") for cell in plan["cells"].values()})
         return {f"the machine {one}" if one else "": _on(plan, one) for one in machines} or {"": plan}
 
 

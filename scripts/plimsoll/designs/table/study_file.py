@@ -64,11 +64,11 @@ def of_document(document: Mapping, folder: Path, claimed: Sequence[Mapping], at:
     columns = columns_of(document, claimed)
     rows, files = gather(document["data"], folder, columns, "factors" in document)
     if "printed" not in document:
-        return assembled(document, rows, [], at, files)
+        return assemble(document, rows, [], at, files)
     # A paper's table has the factors of the data. Its other columns are remarks.
     of_paper = replace(columns, factors=tuple(factors_of(document, rows)))
     printed, more = gather(document["printed"], folder, of_paper, True)
-    return assembled(document, rows, printed, at, [*files, *more])
+    return assemble(document, rows, printed, at, [*files, *more])
 
 
 def factors_of(document: Mapping, rows: Sequence[Row]) -> list[str]:
@@ -76,7 +76,7 @@ def factors_of(document: Mapping, rows: Sequence[Row]) -> list[str]:
     return list(document.get("factors") or dict.fromkeys(name for row in rows for name in row.levels))
 
 
-def assembled(document: Mapping, rows: list[Row], printed: list[Row], at: At, files: Sequence[Path] = ()) -> Source:
+def assemble(document: Mapping, rows: list[Row], printed: list[Row], at: At, files: Sequence[Path] = ()) -> Source:
     """Return a study with its rows. Every row gets a level of each factor.
 
     PlimsollError, with the place, if the data do not have what the document names.
@@ -172,7 +172,7 @@ def _of_entry(asked: Mapping, folder: Path, columns: Columns) -> tuple[list[Row]
     if inside is None:
         return _of_paths(asked, folder, [asked["path"]], columns)
     archive, pattern = inside
-    with zips.unpacked(archive, pattern) as (place, patterns):
+    with zips.unpack(archive, pattern) as (place, patterns):
         rows, _, prunes = _of_paths(asked, place, patterns, columns)
         return [replace(row, where=row.where.replace(str(place), str(archive))) for row in rows], [archive], prunes
 
@@ -234,9 +234,9 @@ def _answers(document: Mapping, study: Mapping, at: At) -> dict | None:
 
 
 def _others(study: Mapping, factor: str, baseline: Sequence[str]) -> list[str]:
-    from plimsoll.designs.table.contrasts import ordered
+    from plimsoll.designs.table.contrasts import in_order
 
-    return [level for level in ordered(set(study["levels"][factor])) if level not in baseline]
+    return [level for level in in_order(set(study["levels"][factor])) if level not in baseline]
 
 
 def _known(name: str, known: Iterable[str], where: str, kind: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from plimsoll.designs.table import metrics, study_file
-from plimsoll.designs.table.contrasts import ordered
+from plimsoll.designs.table.contrasts import in_order
 from plimsoll.designs.table.study_file import Source
 from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.new.files import checked, identifier, write
@@ -64,7 +64,7 @@ def _source(data: Path, metric: str) -> Source:
 
 def _frequent(source: Source, factor: str) -> list[str]:
     """Return the levels of a factor, in their order. PlimsollError if it has one level: nothing could be compared."""
-    levels = ordered(set(source.study["levels"][factor]))
+    levels = in_order(set(source.study["levels"][factor]))
     if len(levels) < 2:
         raise PlimsollError(
             f"The factor {factor} has only the level {quote(levels[0])}, so nothing can be compared. Nothing "

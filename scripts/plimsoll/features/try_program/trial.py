@@ -88,7 +88,7 @@ def _tried(asked: StudyOptions, command, where: str, of_image: dict[str, str] | 
                 raise PlimsollError(f"{asked.command[0]} cannot be run {where}: {said[-1]}. Nothing was measured.")
             refuse_endless(folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED)
             cell = {"runs": RUNS, "parameters": parameters}
-            made = outputs.made(folder, cell)[1:]
+            made = outputs.run_logs(folder, cell)[1:]
             read = [outputs.read(folder / str(run["run"]), run, {}, parameters) for run in made]
         except (InvalidOutput, Unavailable) as problem:
             raise PlimsollError(f"{capital(str(problem))} ({where}): nothing was measured.") from problem
