@@ -38,7 +38,7 @@ def built() -> Path:
     return timer.built()
 
 
-def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variables: str) -> watched_run.Looked:
+def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variables: str) -> watched_run.WatchedRun:
     """Watch a program on this host, and return what was seen."""
     (folder / "0/work").mkdir(parents=True)
     own = {"PATH": os.environ["PATH"], **watched_run.VARIABLES, **variables}
@@ -93,7 +93,7 @@ def test_what_libraries_print_of_their_choices_is_read(tmp_path):
     assert seen["counts"] == {"memory in huge pages (MiB)": 2.0} and seen["refused"] == {}
 
 
-def side(settings: dict, refused: dict | None = None, traced: bool = True, **counts: float) -> watched_run.Looked:
+def side(settings: dict, refused: dict | None = None, traced: bool = True, **counts: float) -> watched_run.WatchedRun:
     return {"traced": traced, "refused": refused or {}, "counts": counts, "settings": settings}
 
 
