@@ -345,7 +345,7 @@ def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, im
     with alone():
         acts = {"stop": runtime.stop, "give up": lambda nodes: runtime._give_up([one.spec for one in nodes], HOST)}
         runtime.sweep() if how == "sweep" else acts[how]([node])
-    assert [path for root in cgroup.hierarchies() for path in cgroup.named(identity, root)] == []
+    assert [path for root in cgroup.hierarchies() for path in cgroup.groups_named(identity, root)] == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root ends a shim")

@@ -288,7 +288,7 @@ def test_a_container_that_is_paused_while_a_program_is_started_in_it_holds_up_no
     runtime, run = runtimes.find("docker"), "frozen"
     (node,) = runtime.start([Spec(run, f"{LABEL}-{run}-c0", image, tmp_path, group=runtime.group_of(run))])
     mounted = cgroup.mounts()
-    (group,) = (cgroup.moved(one, mounted, mounted["freezer"]) for one in node.groups)
+    (group,) = (cgroup.counterpart(one, mounted, mounted["freezer"]) for one in node.groups)
     waiting = None
     try:
         waiting = _paused_while_it_starts(node, group)

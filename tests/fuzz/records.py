@@ -309,7 +309,7 @@ READERS = (
     Reader("plan of a run", (json.dumps(_plan("li2018-hadoop")).encode(),), _plan_of_run, REFUSALS, OF_BOTH, share=1000),
     Reader("system", (_systems(),), _system, REFUSALS, OF_BOTH, share=500),
     Reader("repetitions", (json.dumps(REPETITIONS, indent=1).encode(),), _repetitions, REFUSALS, OF_BOTH, share=1000),
-    Reader("sizes", (json.dumps(sizing.seen(_host())).encode(),), _sizes, REFUSALS, OF_BOTH, share=500),
+    Reader("sizes", (json.dumps(sizing.present(_host())).encode(),), _sizes, REFUSALS, OF_BOTH, share=500),
     Reader("forecasts", (json.dumps(FORECASTS, indent=1).encode(),), _forecasts, REFUSALS, OF_BOTH),
     Reader("queue", (json.dumps(QUEUE, indent=1).encode(),), _queue, REFUSALS, OF_BOTH),
     Reader("crossed off", ("".join(json.dumps(row) + "\n" for row in DONE).encode(),), _done, REFUSALS, OF_BOTH),

@@ -404,7 +404,7 @@ def test_scenarios_show_every_container_of_the_paper_s_host(liu2020, config, pap
 
     made = planner.make(liu2020, studies.profile("paper"), paper_host, config, {})
     for name, containers in (("fig04", 2 * (31 + 15)), ("fig30", None)):
-        told = render.described(liu2020, made, name, pd.DataFrame(), {})
+        told = render.figure_data(liu2020, made, name, pd.DataFrame(), {})
         found = drawn(told)
         summary = found.summary
         if containers:
@@ -425,7 +425,7 @@ def test_schemes_of_a_small_host_have_titles_apart(liu2020, config, small_host, 
     from plimsoll.planning import planner
 
     made = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
-    check(drawn(render.described(liu2020, made, name, pd.DataFrame(), {})).figure)
+    check(drawn(render.figure_data(liu2020, made, name, pd.DataFrame(), {})).figure)
 
 
 def test_what_cannot_be_measured_is_said_in_place_of_the_figure(tmp_path):

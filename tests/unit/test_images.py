@@ -87,7 +87,7 @@ def test_programs_are_those_that_the_image_names(rootfs):
 def test_contents_that_are_misspelt_are_refused(project):
     (project / "containers/hpcc/contents.yaml").write_text("program: [a]\n")
     with pytest.raises(PlimsollError, match="contents.yaml"):
-        contents.stated("hpcc")
+        contents.declaration("hpcc")
 
 
 def test_the_builder_knows_no_benchmark():
@@ -256,7 +256,7 @@ from plimsoll.images import store
 
 paths.image_store = lambda: Path(sys.argv[1])
 
-@store.alone()
+@store.hold()
 def unpack():
     place = Path(sys.argv[1], "image")
     assert not place.exists(), "another one is at work on it"

@@ -179,10 +179,10 @@ def test_counts_that_are_not_whole_are_refused(text, words):
 
 
 def test_values_made_of_counters():
-    values = events.derived({"local_memory_loads": 56, "remote_memory_loads": 44, "cycles": 100, "stall_cycles": 20})
+    values = events.derived_values({"local_memory_loads": 56, "remote_memory_loads": 44, "cycles": 100, "stall_cycles": 20})
     assert values == {"memory_loads": 100, "local_memory_rate": 0.56, "stalls_per_work_cycle": 0.25}
-    assert events.derived({"cycles": 100, "context_switches": 1}) == {}
-    assert events.derived({"local_memory_loads": 0, "remote_memory_loads": 0}) == {}
+    assert events.derived_values({"cycles": 100, "context_switches": 1}) == {}
+    assert events.derived_values({"local_memory_loads": 0, "remote_memory_loads": 0}) == {}
 
 
 def test_what_a_host_does_not_count_is_named():

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from plimsoll.host import machine_lock
 machine_lock.FOLDERS = (Path(sys.argv[1]),)
-with machine_lock.held(lambda holder: print("waits for", holder, flush=True)):
+with machine_lock.hold(lambda holder: print("waits for", holder, flush=True)):
     print("held", flush=True)
     sys.stdin.read()
 """

@@ -292,7 +292,7 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
 ENDS = """
 import os, subprocess, sys, time
 from pathlib import Path
-from plimsoll.errors import guarded
+from plimsoll.errors import run_guarded
 from plimsoll.measuring import stop
 
 def work():
@@ -306,7 +306,7 @@ def work():
         Path(sys.argv[1]).write_text(told)
 
 if os.environ.get("JOB"):
-    sys.exit(guarded(work))
+    sys.exit(run_guarded(work))
 stop.announce(Path(sys.argv[1]).parent)
 # Between them is a shell, as in the workflow.
 subprocess.run(["bash", "-c", '"$@" || true', "bash", sys.executable, *sys.argv], env={**os.environ, "JOB": "1"})

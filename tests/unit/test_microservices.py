@@ -109,10 +109,10 @@ def test_linpack_is_given_the_kernels_that_the_user_names(monkeypatch):
 
 
 def test_a_substitute_says_so_and_others_do_not():
-    described = workloads.described({"y_cruncher": {"digits": 100}, "linpack": {"order": 10}})
+    described = workloads.describe({"y_cruncher": {"digits": 100}, "linpack": {"order": 10}})
     assert described["y_cruncher"]["stands_for"] == "Y-Cruncher" and "FLINT" in described["y_cruncher"]["label"]
     assert described["linpack"]["stands_for"] == ""
-    own = workloads.described({"y_cruncher": {"digits": 100, "sha256": "0" * 64}})["y_cruncher"]
+    own = workloads.describe({"y_cruncher": {"digits": 100, "sha256": "0" * 64}})["y_cruncher"]
     assert own["stands_for"] == "" and own["label"] == "Y-Cruncher"
 
 

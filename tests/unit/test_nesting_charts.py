@@ -61,7 +61,7 @@ def shown(amaral2015, plan):
     def shown(name, change=lambda table: table):
         of_figure = amaral2015.design.cells.shown(plan, amaral2015, name)
         own = {**plan, "cells": {cell["path"]: cell for cell in of_figure}}
-        return render.described(amaral2015, plan, name, change(observed(own, amaral2015)), {})
+        return render.figure_data(amaral2015, plan, name, change(observed(own, amaral2015)), {})
 
     yield shown
     plt.close("all")

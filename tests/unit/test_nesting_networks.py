@@ -213,7 +213,9 @@ def test_an_end_that_is_elsewhere_is_refused(plan, path, seen, reason):
 
 def test_where_programs_are_bound_is_told(monkeypatch):
     answers = [{"netperf": set(), "netserver": set()}, {"netperf": {0}, "netserver": {1}}]
-    monkeypatch.setattr(binding_check, "seen", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0])
+    monkeypatch.setattr(
+        binding_check, "bound_processors", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0]
+    )
     pair = ends.Pair(HOST, HOST, "127.0.0.1", 4711)
     assert processor_binding.problem(pair, [0, 1]) is None
     monkeypatch.setattr(binding_check, "LOOK_SECONDS", 0.05)
@@ -364,7 +366,7 @@ def shown_with(amaral2015, plan_of, small_host):
     def shown_with(where: str):
         plan = plan_of({**small_host, "open_vswitch": where})
         values = observed(plan, {"host": 20.0, "bridge": 5.0, "openvswitch": 1.5})
-        return drawn(render.described(amaral2015, plan, "local", values, {}))
+        return drawn(render.figure_data(amaral2015, plan, "local", values, {}))
 
     yield shown_with
     plt.close("all")
@@ -412,7 +414,7 @@ def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):
         ]
         assert os.sched_getaffinity(0) == {first} and processor_binding.wrong_place(machine, first) is None
         assert processor_binding.wrong_place(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
-        monkeypatch.setattr(binding_check, "seen", lambda processes, names: {name: {1} for name in names})
+        monkeypatch.setattr(binding_check, "bound_processors", lambda processes, names: {name: {1} for name in names})
         assert processor_binding.problem(ends.Pair(machine, HOST, "", 1), [first, 1]) is None
         assert processor_binding.problem(ends.Pair(HOST, machine, "", 1), [1, 99]).startswith(
             "the virtual machine was bound to"

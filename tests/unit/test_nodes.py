@@ -294,7 +294,7 @@ def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing
 def test_only_without_privileges_the_launcher_of_plain_singularity_is_in_one_user_namespace(
     tmp_path, monkeypatch, engines, privileged
 ):
-    monkeypatch.setattr(apptainer, "privileged", lambda: privileged)
+    monkeypatch.setattr(apptainer, "is_privileged", lambda: privileged)
     monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
     job = job_of_two(tmp_path)
     command = job.command(runtimes.find("singularity").start(job.specs), ["/bin/true"])
@@ -335,7 +335,7 @@ def test_privileges_are_those_of_a_starter_that_works(tmp_path, monkeypatch, kin
     monkeypatch.setattr(apptainer, "output", lambda *_: told)
     monkeypatch.setattr(apptainer, "executable", lambda: kind)
     monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
-    assert apptainer.privileged() is privileged
+    assert apptainer.is_privileged() is privileged
 
 
 def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypatch, engines):
@@ -344,13 +344,13 @@ def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypa
             raise Unavailable("'unshare --user' failed: unshare failed: No space left on device")
         return "apptainer version 1.4.5"
 
-    monkeypatch.setattr(apptainer, "privileged", lambda: False)
+    monkeypatch.setattr(apptainer, "is_privileged", lambda: False)
     for module in (apptainer, apptainer_user, namespaces):
         monkeypatch.setattr(module, "output", refused)
     for name in ("singularity", "singularity-instance-host-network", "singularity-user"):
         with pytest.raises(Unavailable, match="this kernel or its settings allow no user namespace"):
             runtimes.find(name).check()
-    monkeypatch.setattr(apptainer, "privileged", lambda: True)
+    monkeypatch.setattr(apptainer, "is_privileged", lambda: True)
     assert runtimes.find("singularity").check() == "apptainer version 1.4.5"
 
 

@@ -305,7 +305,7 @@ def shown(li2018, plan):
     def shown(name, change=lambda table: table):
         of_figure = li2018.design.cells.shown(plan, li2018, name)
         own = {**plan, "cells": {cell["path"]: cell for cell in of_figure}}
-        return render.described(li2018, plan, name, change(observed(own, li2018)), {})
+        return render.figure_data(li2018, plan, name, change(observed(own, li2018)), {})
 
     yield shown
     plt.close("all")

@@ -283,7 +283,7 @@ def test_nothing_is_taken_back_while_somebody_measures(root, capsys):
         os.kill(number, signal.SIGKILL)
     process.wait()
     until(lambda: ended(command))
-    measuring = started(root, "with machine_lock.held(print): print('held', flush=True); signal.pause()", subprocess.PIPE)
+    measuring = started(root, "with machine_lock.hold(print): print('held', flush=True); signal.pause()", subprocess.PIPE)
     assert measuring.stdout.readline() == "held\n"
     lock.undo_left()
     assert settings(root) == QUIET and "after the measurement" in capsys.readouterr().err

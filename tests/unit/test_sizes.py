@@ -171,7 +171,7 @@ def test_a_session_has_the_sizes_of_the_one_before_it(plan_of, tmp_path, monkeyp
     (tmp_path / "liu2020/plan.json").unlink()
     known["parts"]["this host"]["kernel"] = "another"
     (aside / "system.json").write_text(json.dumps(known))
-    assert plan_of(host(8))["sizes"] == sizing.seen(host(8))
+    assert plan_of(host(8))["sizes"] == sizing.present(host(8))
 
 
 def test_a_damaged_note_says_what_to_do(plan_of, tmp_path):

@@ -324,7 +324,7 @@ def test_effects_need_every_combination(study, plan):
 @pytest.mark.parametrize("name", ["fig15", "fig16", "figf1"])
 def test_figures_are_drawn(study, plan, name):
     own = {**plan, "cells": {cell["path"]: cell for cell in study.design.cells.shown(plan, study, name)}}
-    shown = drawn(render.described(study, plan, name, observed(study, own), {}))
+    shown = drawn(render.figure_data(study, plan, name, observed(study, own), {}))
     check(shown.figure)
     assert "LZO" in shown.alternative
 
@@ -371,11 +371,11 @@ def test_a_jar_that_is_cut_off_on_the_way_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
     monkeypatch.setattr(jars, "REPOSITORY", f"http://127.0.0.1:{server.getsockname()[1]}")
     with server, pytest.raises(Unavailable, match=r"b-1\.jar cannot be fetched: .*IncompleteRead"):
-        jars.put(lock, tmp_path / "new")
+        jars.place_jars(lock, tmp_path / "new")
 
 
 def test_jars_are_locked_and_another_file_is_refused(tmp_path, monkeypatch):
-    listed = jars.listed(PROJECT / "containers/hadoop/jars.lock")
+    listed = jars.read_lock(PROJECT / "containers/hadoop/jars.lock")
     assert len(listed) > 150 and any(path.startswith("org/apache/hadoop/hadoop-hdfs/") for path in listed)
     content = b"a jar"
     lock = tmp_path / "jars.lock"
@@ -384,14 +384,14 @@ def test_jars_are_locked_and_another_file_is_refused(tmp_path, monkeypatch):
     (tmp_path / "mirror/a/b/1/b-1.jar").write_bytes(content)
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
     monkeypatch.setattr(jars, "REPOSITORY", f"file://{tmp_path}/mirror")
-    jars.put(lock, tmp_path / "first")
+    jars.place_jars(lock, tmp_path / "first")
     assert (tmp_path / "first/b-1.jar").read_bytes() == content
     # The jar is kept, so that the mirror is not used again.
     (tmp_path / "mirror/a/b/1/b-1.jar").write_bytes(b"another")
-    jars.put(lock, tmp_path / "second")
+    jars.place_jars(lock, tmp_path / "second")
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "other"))
     with pytest.raises(Unavailable, match="is not the file that was locked"):
-        jars.put(lock, tmp_path / "third")
+        jars.place_jars(lock, tmp_path / "third")
     lock.write_text("short a.jar\n")
     with pytest.raises(PlimsollError, match="jars.lock, line 1"):
-        jars.listed(lock)
+        jars.read_lock(lock)

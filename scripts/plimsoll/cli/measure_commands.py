@@ -90,7 +90,7 @@ def measure(
     """
     from plimsoll.terminal import interruption
 
-    with interruption.explained():
+    with interruption.explain():
         steps.begin()
         image, *_ = place.enter(directory, image)
         if time and time.minutes:

@@ -35,7 +35,7 @@ def gather(study: Study, plan: Plan, name: str, results: Path, judged: Path | No
     wanted = availability.figure_runs(plan, study, name)
     observations, runs = collect.collect_some(results / "runs", plan, study, wanted, judged)
     tables = study.design.figures.figure_tables(study, plan, name, results, wanted)
-    told = described(study, plan, name, observations, tables)
+    told = figure_data(study, plan, name, observations, tables)
     return replace(told, reason=told.reason or nothing_counts(told, runs))
 
 
@@ -56,7 +56,7 @@ def nothing_counts(data: FigureData, runs: pd.DataFrame) -> str | None:
     return f"{none} ({number} {ended}: {reason})"
 
 
-def described(study: Study, plan: Plan, name: str, observations, tables: dict) -> FigureData:
+def figure_data(study: Study, plan: Plan, name: str, observations, tables: dict) -> FigureData:
     """Return a figure's data from its observations and tables, and from what the plan says of its cells."""
     figure = study["figures"][name]
     metrics = figure.get("metrics", [])

@@ -177,7 +177,7 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
     return {
         "bits": bits,
         "files": {path: {"sha256": checksum} for path, checksum in bits.items()},
-        "versions": contents.noted(noted),
+        "versions": contents.read_notes(noted),
     }
 
 
@@ -246,5 +246,5 @@ def _context(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=paths.image_store(), prefix=f".{name}-") as temporary:
         folder = Path(temporary) / name
         shutil.copytree(own, folder)
-        jars.put(own / lock, folder / jars.FOLDER)
+        jars.place_jars(own / lock, folder / jars.FOLDER)
         yield folder

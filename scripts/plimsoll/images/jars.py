@@ -25,7 +25,7 @@ ANSWER_SECONDS, AT_ONCE = 60, 8
 FOLDER = "jars"
 
 
-def listed(lock: Path) -> dict[str, str]:
+def read_lock(lock: Path) -> dict[str, str]:
     """Return the jars in a lock file: SHA-256 by path in the repository. Raise PlimsollError for a line of another
     form."""
     jars = {}
@@ -37,12 +37,12 @@ def listed(lock: Path) -> dict[str, str]:
     return jars
 
 
-def put(lock: Path, folder: Path) -> None:
+def place_jars(lock: Path, folder: Path) -> None:
     """Put the jars of a lock file side by side into a new folder. Jars that this machine does not keep yet are fetched.
 
     Raise Unavailable if a jar cannot be fetched, or has another checksum than the lock file.
     """
-    jars = listed(lock)
+    jars = read_lock(lock)
     folder.mkdir()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for path, kept in zip(jars, pool.map(_kept, jars.keys(), jars.values()), strict=True):

@@ -98,7 +98,7 @@ class Events(Instrument):
         Where ranks are the launcher's children, the prefix puts the launcher into one of these groups.
         """
         if nodes[0].separate or nodes[0].detached:
-            groups = [cgroup.moved(group, mounted, root) for node in nodes for group in node.groups]
+            groups = [cgroup.counterpart(group, mounted, root) for node in nodes for group in node.groups]
             there = [group for group in groups if group is not None]
             if len(there) < len(nodes):
                 raise Unavailable("the cgroups of the containers are not known, so that nothing can be counted in them")
@@ -123,7 +123,7 @@ class Events(Instrument):
         """
         counted = parse(program_output.text_of(self.job.folder / "perf.csv"), self.cell["events"], self.groups)
         own = sum(sum(rank["context_switches"].values()) for rank in ranks)
-        values: dict[str, float] = {**counted, **derived(counted), "rank_context_switches": own}
+        values: dict[str, float] = {**counted, **derived_values(counted), "rank_context_switches": own}
         migrations = [rank["migrations"] for rank in ranks]
         if None not in migrations:
             values["rank_migrations"] = sum(migrations)
@@ -167,7 +167,7 @@ def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[
     return counts
 
 
-def derived(counted: dict[str, float]) -> dict[str, float]:
+def derived_values(counted: dict[str, float]) -> dict[str, float]:
     """Return values that are computed from counters, where all of these are there.
 
     They are loads from memory, the share of them that the rank's own node served (table 6), and stall cycles per work

@@ -12,7 +12,7 @@ LOOK_SECONDS = 1.0
 AGAIN_SECONDS = 0.02
 
 
-def seen(processes: Iterable[tuple[str, Path]], names: Iterable[str]) -> dict[str, set[int]]:
+def bound_processors(processes: Iterable[tuple[str, Path]], names: Iterable[str]) -> dict[str, set[int]]:
     """Return the processors that programs of these names are bound to, by name.
 
     Only programs that are bound to one processor count. `processes` are (name, folder in /proc) pairs.
@@ -38,7 +38,7 @@ def problem(processes: Callable[[], Iterable[tuple[str, Path]]], needed: dict[st
     /proc) pairs at each look. `needed` has the processors by the program's name.
     """
     end = time.monotonic() + LOOK_SECONDS
-    while (there := seen(processes(), needed)) != needed:
+    while (there := bound_processors(processes(), needed)) != needed:
         if time.monotonic() >= end:
             wrong = {name: cpulist.format(there[name]) or "none" for name in needed if there[name] != needed[name]}
             return "; ".join(

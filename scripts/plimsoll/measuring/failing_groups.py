@@ -82,7 +82,7 @@ def reason(study_folder: Path, plan: Plan, group: Group, group_of: Callable[[Cel
     if len(rows) < RUNS:
         return None
     found = [record.read(study_folder / "runs" / f"{row[0]}.json") for row in rows[-RUNS:]]
-    if len({alike(one) for one in found}) > 1 or not all(_was_idle(one) for one in found):
+    if len({likeness_key(one) for one in found}) > 1 or not all(_was_idle(one) for one in found):
         return None
     if any(_counts(study_folder, path, number) for path, number in plan["order"] if group_of(plan["cells"][path]) == group):
         return None
@@ -95,7 +95,7 @@ def _is_of(run: str, plan: Plan, group: Group, group_of: Callable[[Cell], Group]
     return cell is not None and group_of(cell) == group
 
 
-def alike(found: Record) -> tuple[str, str]:
+def likeness_key(found: Record) -> tuple[str, str]:
     """Return a key that is the same for records of runs that failed alike."""
     return found["status"], VARYING.sub("0", found["reason"] or "")
 

@@ -94,7 +94,7 @@ def stuck(number: int) -> Outage:
     )
 
 
-def said(process: subprocess.Popen, seconds: float) -> tuple[str, str] | None:
+def read_output(process: subprocess.Popen, seconds: float) -> tuple[str, str] | None:
     """Return what a child prints until it ends, on standard output and on standard error.
 
     If it has not ended after `seconds`, kill it and return None. Raise Outage if it does not end then either.

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.interchange import Cell, Record, Tried
+from plimsoll.interchange import AttemptRecord, Cell, Record
 from plimsoll.measuring import record, status
 
 # Folder in a study's folder: records that the plan does not ask for any more, by their fingerprints.
@@ -137,6 +137,6 @@ def _taken_back(study_folder: Path, cell: Cell, repetition: int, target: Path) -
     return old
 
 
-def attempts_of(recorded: Record) -> list[Tried]:
+def attempts_of(recorded: Record) -> list[AttemptRecord]:
     """Return every attempt that a record holds, in order, with the last one."""
     return [*recorded["invalid_attempts"], {key: value for key, value in recorded.items() if key not in OF_THE_RUN}]

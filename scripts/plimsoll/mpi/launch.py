@@ -11,7 +11,7 @@ MPI and PMIx where their files are. They are for the launcher only (`RELOCATION`
 from pathlib import Path
 
 from plimsoll.host import cpulist, run_files
-from plimsoll.runtimes.rootfs import libraries, loaded
+from plimsoll.runtimes.rootfs import libraries, loader_command
 from plimsoll.workloads import kernels
 
 BIND = Path(__file__).with_name("agents") / "bind-rank.sh"
@@ -54,7 +54,7 @@ def options(temporary: Path, parameters: dict, where: list[str]) -> list[str]:
 
 def mpirun(rootfs: Path, words: list[str]) -> list[str]:
     """Return the command that runs mpirun on the host with these options."""
-    return loaded(rootfs, MPIRUN, *words)
+    return loader_command(rootfs, MPIRUN, *words)
 
 
 def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) -> list[str]:

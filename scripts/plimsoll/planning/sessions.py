@@ -46,7 +46,7 @@ def apart(session: Session, newest: Session) -> str:
     """Return why an earlier session cannot be combined with the newest one, in words; empty if it can."""
     if session == newest:
         return ""
-    if not judged(session.folder):
+    if not is_complete(session.folder):
         return "its results are not whole"
     one, other = (system.read(each.folder) for each in (session, newest))
     if not one or not other:
@@ -80,14 +80,14 @@ def _described(folder: Path) -> dict[str, str]:
     return {"profile": "", "image": ""}
 
 
-def judged(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Whether a session has all files that it is judged by."""
     return all((folder / name).exists() for name in NEEDED)
 
 
 def finished(folder: Path) -> bool:
     """Whether a session's requested runs are measured and its report is written."""
-    return judged(folder) and (folder / "report.html").exists() and not _in_stages(folder)
+    return is_complete(folder) and (folder / "report.html").exists() and not _in_stages(folder)
 
 
 def _in_stages(folder: Path) -> bool:

@@ -39,7 +39,7 @@ def of_study(results: Path, study: Study, profile: dict, host: Topology, make: M
 
     Raise DamagedFile if the saved file is damaged.
     """
-    seen = sizing.seen(host)
+    seen = sizing.present(host)
     noted = next(filter(None, (_noted(folder, study, seen, make) for folder in _folders(results, study["id"]))), None)
     if not noted or not topology.is_identity(noted["host"], host):
         return seen
@@ -99,7 +99,7 @@ def note(folder: Path, plan: Plan, host: Topology) -> list[str]:
 
     Return sentences about sizes that no longer fit, and about sizes that could be larger now.
     """
-    sizes, there = plan["sizes"], sizing.seen(host)["node_bytes"]
+    sizes, there = plan["sizes"], sizing.present(host)["node_bytes"]
     before = _read(folder / FILE) if (folder / FILE).exists() else sizes
     if before != sizes or not (folder / FILE).exists():
         record.write(folder / FILE, sizes)

@@ -30,7 +30,7 @@ def host(config: dict) -> Topology:
                 f"{described} has {number} processors, and no kernel supports more than {MOST_PROCESSORS}. Correct "
                 "its sockets, cores and threads."
             )
-        return topology.described(file)
+        return topology.from_description(file)
     host = inventory.here()
     # Imported here: few configurations name another host.
     if second := config.get("second_host"):

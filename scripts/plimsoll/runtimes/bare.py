@@ -27,7 +27,7 @@ class BareNode(Node):
 
     def of_image(self, program, preload=None) -> list[str]:
         """Return the words that start a program of the image through the image's loader."""
-        return rootfs.loaded(self.root, *program, preload=preload)
+        return rootfs.loader_command(self.root, *program, preload=preload)
 
 
 class Bare(Runtime):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from plimsoll.errors import ImageGone, Unavailable
 from plimsoll.host import variables
 from plimsoll.interchange import Image
-from plimsoll.measuring.process import said
+from plimsoll.measuring.process import read_output
 from plimsoll.runtimes.networks.base import Network
 from plimsoll.runtimes.privileges import Privileges
 
@@ -423,7 +423,7 @@ def output(command: list[str], seconds: float = 60) -> str:
         raise Unavailable(f"{command[0]} is not installed") from error
     except PermissionError as error:
         raise Unavailable(f"{command[0]} may not be run by this user") from error
-    told = said(process, seconds)
+    told = read_output(process, seconds)
     if told is None:
         raise Unavailable(f"'{' '.join(command[:3])}' did not answer within {seconds:g} s")
     if process.returncode:
@@ -454,7 +454,7 @@ def all_of(commands: list[list[str]], seconds: float = START_SECONDS) -> list[st
     processes = [_begun(command) for command in commands]
     outputs, problem = [], None
     for command, process in zip(commands, processes, strict=True):
-        out, err = said(process, seconds) or ("", f"it did not end within {seconds:g} s")
+        out, err = read_output(process, seconds) or ("", f"it did not end within {seconds:g} s")
         outputs.append(out)
         if process.returncode:
             problem = _failed(command, process.returncode, err or out)

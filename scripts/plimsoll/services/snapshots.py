@@ -26,7 +26,7 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
         def snapshot() -> noise.Snapshot:
             programs = contained = services.groups()
             if engine:
-                moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
+                moved = (cgroup.counterpart(group, mounted, mounted["unified"]) for group in contained)
                 contained = [*engine, *filter(None, moved)]
             daemons = () if engine else services.runtime.daemons
             # The engine may share its group with other users' programs, so only the containers' own groups are watched

@@ -24,7 +24,7 @@ def announce(what: str, every: float = EVERY_SECONDS) -> Iterator[None]:
             _say(f"{what}: {time.monotonic() - begun:.0f} s")
 
     _say(what)
-    thread = threads.started(repeat, daemon=True)
+    thread = threads.start(repeat, daemon=True)
     try:
         yield
     finally:

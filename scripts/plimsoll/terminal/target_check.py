@@ -75,4 +75,4 @@ def _reason(folder: Path, run: Run, stands: str | None) -> tuple[object, str]:
         found = record.read(record.path_of(folder / "runs", *run))
     except DamagedFile:
         return measured_runs.DAMAGED, measured_runs.DAMAGED
-    return failing_groups.alike(found), f"{found['status']}: {found['reason']}"
+    return failing_groups.likeness_key(found), f"{found['status']}: {found['reason']}"

@@ -36,14 +36,14 @@ def client(test: str, host: str, port: int, seconds: float, *options: str) -> li
     return [f"{FOLDER}/netperf", *where, "-t", test, "-l", str(seconds), *options]
 
 
-def bound(command: list[str], of_client: int | None, of_server: int | None) -> list[str]:
+def bound_command(command: list[str], of_client: int | None, of_server: int | None) -> list[str]:
     """Return a test's command that binds client and server to one processor each. None leaves that side unbound."""
     program, *options = command
     places = ",".join("" if place is None else str(place) for place in (of_client, of_server))
     return [program, "-T", places, *options] if places != "," else command
 
 
-def found(text: str, pattern: str, seconds: float) -> dict[str, float]:
+def parse(text: str, pattern: str, seconds: float) -> dict[str, float]:
     """Return the numbers of a test's output, with its `result` and the `seconds` that it took.
 
     Raise InvalidOutput if the output does not match the pattern, the result is not plausible, or the test ended too
@@ -76,11 +76,11 @@ class Netperf(Microservice):
         return client(self.test, hosts[SERVER.name], PORT, parameters["seconds"], "-P", "0", *self.options)
 
     def bound(self, command: list[str], client: int, server: int) -> list[str]:
-        return bound(command, client, server)
+        return bound_command(command, client, server)
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Return `throughput` in Mbit/s or `transactions` per second, and `seconds`."""
-        numbers = found(text, self.pattern, parameters["seconds"])
+        numbers = parse(text, self.pattern, parameters["seconds"])
         return {self.result: numbers["result"], "seconds": numbers["seconds"]}
 
     def took(self, values: dict[str, float], parameters: dict) -> float:

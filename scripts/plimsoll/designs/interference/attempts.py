@@ -21,7 +21,7 @@ from plimsoll.host import disk, run_files
 from plimsoll.images import supplied_programs
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.measuring.process import ended_within, kill, refuse_endless, said
+from plimsoll.measuring.process import ended_within, kill, read_output, refuse_endless
 from plimsoll.runtimes.base import Node, Place, Runtime
 from plimsoll.services import iterations, limits
 from plimsoll.services.containers import Services
@@ -175,7 +175,7 @@ class _Run:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        told = said(process, ANSWER_SECONDS)
+        told = read_output(process, ANSWER_SECONDS)
         if told is None:
             raise Unavailable(f"a container did not answer within {ANSWER_SECONDS:g} s")
         seen = limits.parse(told[0])

@@ -197,7 +197,7 @@ def _rr(address: str, port: int, parameters: dict) -> list[str]:
 
 def throughput(text: str, parameters: dict) -> float:
     """Return the throughput of a stream in Gbit/s, from Netperf's output."""
-    return netperf.found(text, netperf.STREAM, parameters["seconds"])["result"] / MEGABITS_IN_GIGABIT
+    return netperf.parse(text, netperf.STREAM, parameters["seconds"])["result"] / MEGABITS_IN_GIGABIT
 
 
 def latency(text: str, parameters: dict) -> float:
@@ -206,7 +206,7 @@ def latency(text: str, parameters: dict) -> float:
     One request more than the burst is under way. By Little's law, each takes that many times the time between two
     responses. Raise InvalidOutput if the output shows another burst or another size of messages than the parameters.
     """
-    found = netperf.found(text, netperf.HEADING + netperf.MESSAGES, parameters["seconds"])
+    found = netperf.parse(text, netperf.HEADING + netperf.MESSAGES, parameters["seconds"])
     if found["burst"] != parameters["burst"]:
         raise InvalidOutput(f"Netperf used bursts of {found['burst']:.0f}, not of {parameters['burst']}")
     if {found["request"], found["response"]} != {size := 1024 * parameters["message_kilobytes"]}:

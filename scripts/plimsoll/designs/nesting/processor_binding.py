@@ -12,7 +12,7 @@ from pathlib import Path
 from plimsoll.designs.nesting.ends import Pair
 from plimsoll.host import cpulist
 from plimsoll.measuring import binding_check as of_programs
-from plimsoll.measuring.process import said
+from plimsoll.measuring.process import read_output
 from plimsoll.runtimes.base import Node
 from plimsoll.runtimes.networks.second_host import SshMachine, ours
 from plimsoll.workloads import netperf
@@ -32,7 +32,7 @@ def bound_command(words: list[str], pair: Pair, binding: list[int] | None) -> li
         if node.whole:
             node.bind(here if place is None else {place})
     own = (None if node.whole else place for node, place in zip((pair.client, pair.server), places, strict=True))
-    return netperf.bound(words, *own)
+    return netperf.bound_command(words, *own)
 
 
 def watching(pair: Pair) -> subprocess.Popen | None:
@@ -57,7 +57,7 @@ def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = Non
 
 def _there(server: SshMachine, place: int, watch: subprocess.Popen) -> str | None:
     """Return in words where a server on another machine was bound; None if it was bound to processor `place`."""
-    seen, _ = said(watch, WATCH_SECONDS) or ("", "")
+    seen, _ = read_output(watch, WATCH_SECONDS) or ("", "")
     bound = [line.removeprefix("bound ") for line in ours(seen)]
     places = sorted({place for place in bound if place.isdigit()}) or ["none"]
     if places == [str(place)]:

@@ -117,7 +117,7 @@ class _Run(Run):
         New data are first written to the disk. InvalidOutput if the machine is not idle in time after that.
         """
         there = prices.there(self.attempt.image, seed, size)
-        made = prices.made(self.attempt.image, seed, size)
+        made = prices.make(self.attempt.image, seed, size)
         if there:
             return made
         os.sync()

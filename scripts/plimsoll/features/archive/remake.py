@@ -31,7 +31,7 @@ def from_archive(archive: Path, claims: list[Path], directory: Path | None = Non
     from plimsoll.terminal import interruption
 
     archive, *claims = place.enter(directory, archive, *claims)
-    with interruption.explained():
+    with interruption.explain():
         made = rebuild.remake(archive, claims, Path("results"))
     command_pages.refresh(Path("results"))
     print(made.words)

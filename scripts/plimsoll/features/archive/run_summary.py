@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from plimsoll import documents
 from plimsoll.features.archive.records import PackedRecord
-from plimsoll.interchange import Record, StageOfImage, Tried
+from plimsoll.interchange import AttemptRecord, Record, StageOfImage
 from plimsoll.measuring import staleness, status
 
 
@@ -64,7 +64,7 @@ def _is_whole(record: Record) -> bool:
         return False
 
 
-def _span(tried: Tried) -> tuple[float, float]:
+def _span(tried: AttemptRecord) -> tuple[float, float]:
     return tried["started"], tried["started"] + sum(tried["seconds"].values())
 
 

@@ -173,7 +173,7 @@ def run(host: SshHost, words: list[str]) -> int:
         stdin=subprocess.PIPE,
     )
     ended = threading.Event()
-    beating = threads.started(lambda: _beat(process.stdin, ended), daemon=True)
+    beating = threads.start(lambda: _beat(process.stdin, ended), daemon=True)
     try:
         status = process.wait()
     finally:

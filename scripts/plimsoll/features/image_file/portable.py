@@ -236,7 +236,7 @@ def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
                 description[form] = str(folder / Path(description[form]).name)
                 if not (new / Path(description[form]).name).exists():
                     raise ValueError
-        stated = contents.stated(image["name"])["programs"]
+        stated = contents.declaration(image["name"])["programs"]
         if "rootfs" in description and contents.files(new / forms.ROOTFS, stated) != description["files"]:
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:

@@ -22,7 +22,7 @@ def add(stage: Callable) -> None:
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
 
 
-@interruption.explained()
+@interruption.explain()
 def _hours(options: argparse.Namespace) -> None:
     """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
     from plimsoll.measuring import failing_groups

@@ -25,7 +25,7 @@ def main(words: list[str]) -> int:
     given = parser.parse_args(words)
 
     def work() -> int:
-        with interruption.explained():
+        with interruption.explain():
             return _measure(given)
 
     return run_guarded(work)

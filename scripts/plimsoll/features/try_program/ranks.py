@@ -103,7 +103,7 @@ def refuse_image(root: Path) -> None:
         what = "has another MPI than the launcher can start" if others else f"has no {MPIRUN}"
         raise PlimsollError(f"The image {what}. {LAUNCHABLE} {NOTHING}")
     try:
-        words = rootfs.loaded(root, launch.MPIRUN)
+        words = rootfs.loader_command(root, launch.MPIRUN)
     except StopIteration:
         raise PlimsollError(f"The image has no loader of the GNU C library. {LAUNCHABLE} {NOTHING}") from None
     _refuse_other("the image's mpirun", _version(words, launch.environment(root)))

@@ -121,7 +121,7 @@ def try_(
     above = None if fail_above is None else study_options.share(fail_above, "--fail-above")
     study_options.export_path(export)
     study_options.export_path(junit, "--junit")
-    with interruption.explained():
+    with interruption.explain():
         place = study.make(wanted, timer.built(), say)
         say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
         say(f"{place.file} is the study; its results go to {place.folder}.")

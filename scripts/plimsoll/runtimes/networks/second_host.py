@@ -111,7 +111,7 @@ class SshMachine(Node):
     def of_image(self, program, preload=None) -> list[str]:
         """Return the words that start a program through the image's loader, in the copy, without any variable of the
         user there."""
-        words = rootfs.loaded(self.image, *program, preload=preload)
+        words = rootfs.loader_command(self.image, *program, preload=preload)
         return ["env", "-i", *(word.replace(str(self.image), self.root) for word in words)]
 
     def kept(self, program: list[str]) -> list[str]:

@@ -73,7 +73,7 @@ def _folder(image: Image, seed: int, size: int) -> Path:
     return paths.image_store() / ".prices" / f"{image['id'].removeprefix('sha256:')[:16]}-{seed}-{size}"
 
 
-def made(image: Image, seed: int, size: int) -> Prices:
+def make(image: Image, seed: int, size: int) -> Prices:
     """Return data of at least `size` bytes; make them first if needed.
 
     Raise Unavailable if they cannot be made, or were changed since.

@@ -93,7 +93,7 @@ class OfStudy:
             made = record.read(self.queue.folder / "runs" / f"{run}.json")
         except (DamagedFile, OSError):
             return ""
-        key = failing_groups.alike(made)
+        key = failing_groups.likeness_key(made)
         self._alike[key] += 1
         if self._alike[key] > MOST_ALIKE:
             return ""
