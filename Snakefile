@@ -15,11 +15,11 @@ temporary.note(workflow.snakemake_tmp_dir)
 
 from plimsoll import features, paths
 from plimsoll.config import configuration
-from plimsoll.terminal import interruption, ready
+from plimsoll.terminal import interruption, start_check
 
 min_version("9.0")
 interruption.watch()
-ready.or_refuse(sys.argv[1:])
+start_check.or_refuse(sys.argv[1:])
 
 
 report: "workflow/report/workflow.rst"
@@ -65,7 +65,7 @@ onstart:
 
 onsuccess:
     at_end()
-    ending.at_exit(tell_findings)
+    workflow_end.at_exit(tell_findings)
 
 
 onerror:

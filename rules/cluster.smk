@@ -17,14 +17,14 @@ temporary.note(workflow.snakemake_tmp_dir)
 temporary.remove_of_killed()
 
 from plimsoll import code, designs, paths
-from plimsoll.features.hosts import slurm, submitting
+from plimsoll.features.hosts import host_check, slurm
 
 
 configfile: paths.source("config/cluster.yaml")
 
 
 paths.use_this_python()
-HOSTS, NODES = submitting.of(config)
+HOSTS, NODES = host_check.of_configuration(config)
 
 
 wildcard_constraints:
@@ -32,7 +32,7 @@ wildcard_constraints:
 
 
 onstart:
-    submitting.hold_folder()
+    host_check.hold_folder()
 
 
 # The page is made if the targets include verdicts.

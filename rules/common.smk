@@ -13,12 +13,12 @@ from plimsoll.errors import PlimsollError
 from plimsoll.host import temporary
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
-from plimsoll.measuring import given_up, lock, stop
+from plimsoll.measuring import failing_groups, lock, stop
 from plimsoll.planning import planner, timetable, tries
-from plimsoll.terminal import counting, ending, interruption, requested, restart
+from plimsoll.terminal import interruption, request, restart, target_check, workflow_end
 from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
-from plimsoll.terminal.ready import refuse
+from plimsoll.terminal.start_check import refuse
 from plimsoll.workflow import bring_back, prepare, refuse_other_host
 
 paths.use_this_python()
@@ -26,17 +26,17 @@ paths.use_this_python()
 # usual, that takes a twelfth of the start.
 gc.set_threshold(200_000, 50, 100)
 
-given_up.begin()
+failing_groups.begin()
 try:
-    REQUEST = requested.of(sys.argv[1:])
+    REQUEST = request.parse(sys.argv[1:])
     # A workflow that has this one as a module gives the settings that are different. The files of the project have the rest.
     SETTINGS = configuration.complete(config)
-    WORKFLOW = prepare(SETTINGS, requested.studies_of(REQUEST.targets))
+    WORKFLOW = prepare(SETTINGS, request.studies_of(REQUEST.targets))
     SELECTED, STUDIES, PLANS = WORKFLOW.selected, WORKFLOW.studies, WORKFLOW.plans
-    requested.check(REQUEST.targets, STUDIES, PLANS)
+    request.check(REQUEST.targets, STUDIES, PLANS)
     # The targets that an outer workflow wants of this module are not known yet.
     if REQUEST.targets or not workflow.modifier.is_module:
-        WORKFLOW = replace(WORKFLOW, all_runs=frozenset(requested.all_runs(REQUEST.targets, SELECTED, STUDIES, PLANS)))
+        WORKFLOW = replace(WORKFLOW, all_runs=frozenset(request.all_runs(REQUEST.targets, SELECTED, STUDIES, PLANS)))
     tries.assume(WORKFLOW.unavailable)
 except PlimsollError as problem:
     refuse(problem)
@@ -52,7 +52,7 @@ if not REQUEST.dry:
 
 # A dry run says what would be measured, what is unavailable, and how long it may take.
 if REQUEST.dry:
-    print(requested.summary(REQUEST.targets, SELECTED, STUDIES, PLANS), file=sys.stderr, flush=True)
+    print(request.summary(REQUEST.targets, SELECTED, STUDIES, PLANS), file=sys.stderr, flush=True)
 
 
 include: "shared.smk"
@@ -142,7 +142,7 @@ def note_runs():
 
 def later():
     """Return what later workflows of this command should do. A stage of measuring names its study as a target."""
-    of_targets = requested.studies_of(REQUEST.targets)
+    of_targets = request.studies_of(REQUEST.targets)
     if len(of_targets) != 1:
         return call.Later()
     return call.later(Path("results"), *of_targets, {name: STUDIES[name] for name in SELECTED}, PLANS)
@@ -151,15 +151,15 @@ def later():
 def at_end():
     """End with another exit status than 0 if a requested target has no runs that count."""
     try:
-        counting.refuse_missing(REQUEST.targets, SELECTED, STUDIES, PLANS)
+        target_check.refuse_missing(REQUEST.targets, SELECTED, STUDIES, PLANS)
     except PlimsollError as problem:
         refuse(problem)
 
 
 def tell_findings():
     """Print the claims, and what this command took beside what it foretold, if the request ends with them."""
-    if ending.is_telling(REQUEST.targets, REQUEST.dry):
-        ending.tell(SELECTED)
+    if workflow_end.is_telling(REQUEST.targets, REQUEST.dry):
+        workflow_end.tell(SELECTED)
         if told := timetable.summary(sum(len(STUDIES[name]["figures"]) for name in SELECTED)):
             print(f"plimsoll: {told}", file=sys.stderr, flush=True)
 
@@ -172,7 +172,7 @@ def end_of_nothing():
 
 
 if not REQUEST.dry:
-    ending.at_exit(end_of_nothing)
+    workflow_end.at_exit(end_of_nothing)
 
 
 def say_last():

@@ -25,19 +25,19 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive.workflow_of_archive import prepare
 from plimsoll.measuring import lock
-from plimsoll.terminal import interruption, requested
+from plimsoll.terminal import interruption, request
 from plimsoll.terminal.live import events
-from plimsoll.terminal.ready import refuse
+from plimsoll.terminal.start_check import refuse
 
 min_version("9.0")
 interruption.watch()
 paths.use_this_python()
 
 try:
-    REQUEST = requested.of(sys.argv[1:])
+    REQUEST = request.parse(sys.argv[1:])
     WORKFLOW = prepare()
     SELECTED, STUDIES = WORKFLOW.selected, WORKFLOW.studies
-    requested.check(REQUEST.targets, STUDIES, WORKFLOW.plans)
+    request.check(REQUEST.targets, STUDIES, WORKFLOW.plans)
 except PlimsollError as problem:
     refuse(problem)
 

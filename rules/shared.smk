@@ -9,7 +9,7 @@ from plimsoll import code, paths
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.figures import batch, sources
-from plimsoll.terminal import patience
+from plimsoll.terminal import stage_messages
 from plimsoll.workflow import image_of
 
 
@@ -68,6 +68,6 @@ def needed(rule):
 def note_figures():
     """Note which figures this start of the workflow draws. The first job of a figure draws all of them."""
     drawn = needed("figure")
-    patience.note_figures(Path("results"), [(job.study, job.figure) for job in drawn])
+    stage_messages.note_figures(Path("results"), [(job.study, job.figure) for job in drawn])
     notebooks = {(job.study, job.figure): sources.notebook(chart_of(job)) for job in drawn}
     batch.begin(Path("results"), notebooks, workflow.cores)

@@ -184,7 +184,7 @@ def recorded(**changes) -> dict:
 @pytest.fixture(scope="session")
 def swept():
     """Sweep what killed tests left. Some tests start containers without the marker of a measurement, so no run sweeps those."""
-    with machine_lock.held(lambda holder: print(f"waiting for {holder}", file=sys.__stderr__, flush=True)):
+    with machine_lock.hold(lambda holder: print(f"waiting for {holder}", file=sys.__stderr__, flush=True)):
         lock.sweep(runtimes.known().values())
 
 

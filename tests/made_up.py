@@ -25,7 +25,7 @@ from plimsoll.instruments.events import COUNTERS as COUNTED
 from plimsoll.instruments.mpi_profile import GROUPS, PATTERNS
 from plimsoll.measuring import record, status
 from plimsoll.planning import planner, sessions
-from plimsoll.planning.repetitions import NOTHING, Asked
+from plimsoll.planning.repetitions import NOTHING, RequestedRepetitions
 from plimsoll.runtimes.isolation import NAMESPACES
 
 BLOCKS = 3
@@ -55,7 +55,9 @@ def image_of(study: Study) -> dict:
     }
 
 
-def plan_of(study: Study, host: dict, blocks: int = BLOCKS, off: Iterable[str] = (), asked: Asked = NOTHING) -> dict:
+def plan_of(
+    study: Study, host: dict, blocks: int = BLOCKS, off: Iterable[str] = (), asked: RequestedRepetitions = NOTHING
+) -> dict:
     """Return a plan on the ci profile. Every runtime of the configuration works, except those that are `off`."""
     config = yaml.safe_load((paths.PROJECT / "config/config.yaml").read_text())
     config |= {"profile": "ci", "repetitions": None if asked.exact else blocks}

@@ -12,8 +12,8 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.analysis.spreads import NOTHING, Lent
-from plimsoll.claims.measured import EMPTY, Measured
 from plimsoll.claims.sides import Contrast
+from plimsoll.claims.study_observations import EMPTY, StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.splitting.contrasts import ARRANGEMENTS, GRANULARITY, granularities
 from plimsoll.errors import Unavailable
@@ -38,7 +38,7 @@ def profile_of_paper() -> dict:
     return {**profile(), "nesting": studies.profile("paper")["nesting"]}
 
 
-class World(Measured):
+class World(StudyObservations):
     """A study's observations in a world with these effects, on the host of a plan."""
 
     def __init__(self, study: dict, plan: dict, effects: list[dict], levels: dict | None = None, seed: int | None = None):

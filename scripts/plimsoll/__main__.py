@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 from plimsoll import features, tasks
-from plimsoll.errors import guarded
+from plimsoll.errors import run_guarded
 from plimsoll.measuring import stop
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one stage; its exit status."""
     options = _parser().parse_args(arguments)
-    return guarded(lambda: _named(options))
+    return run_guarded(lambda: _named(options))
 
 
 def _named(options: argparse.Namespace) -> int | None:
@@ -33,9 +33,9 @@ def _run(options: argparse.Namespace) -> int | None:
         os.chdir(options.directory)
     if not options.says:
         return options.stage(options)
-    from plimsoll.terminal import patience
+    from plimsoll.terminal import stage_messages
 
-    with patience.announce(options.says.format(**vars(options))):
+    with stage_messages.announce(options.says.format(**vars(options))):
         return options.stage(options)
 
 
@@ -142,12 +142,12 @@ def _runtimes(options: argparse.Namespace) -> None:
 
     from plimsoll import designs, probing
     from plimsoll.images import restore
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
     from plimsoll.planning import tries
     from plimsoll.runtimes import isolation
 
-    wishes, image = dict(wish.split("=") for wish in options.wishes), planned.image(options.image)
-    plans = {path.parent: planned.read(path) for path in options.plans}
+    wishes, image = dict(wish.split("=") for wish in options.wishes), plan_file.image(options.image)
+    plans = {path.parent: plan_file.read(path) for path in options.plans}
     observed = any(designs.find(plan["design"]).factors.OBSERVES_ENVIRONMENTS for plan in plans.values())
     look = partial(tries.look, results=options.plans[0].parent.parent)
     trying = isolation.Trying(image, restore.restore, partial(probing.trials, plans, image), look, observed)
@@ -164,12 +164,12 @@ def _plan(options: argparse.Namespace) -> None:
     """write a study's plan for this machine"""
     import json
 
-    from plimsoll.planning import configured, planner, sizes
+    from plimsoll.planning import planner, sizes, study_plans
 
     wanted = {options.study: _study(options.study)}
     config, unavailable = json.loads(options.config), json.loads(options.unavailable)
-    host = configured.host(config)
-    made = configured.plans(wanted, config, host, unavailable, options.output.parent.parent)[options.study]
+    host = study_plans.host(config)
+    made = study_plans.plans(wanted, config, host, unavailable, options.output.parent.parent)[options.study]
     for sentence in sizes.note(options.output.parent, made, host):
         print(f"plimsoll: {sentence}", file=sys.stderr, flush=True)
     planner.write(made, options.output)
@@ -178,10 +178,10 @@ def _plan(options: argparse.Namespace) -> None:
 def _collect(options: argparse.Namespace) -> None:
     """turn records into a table of observations"""
     from plimsoll.analysis import collect
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
     loaded = _study(options.study)
-    plan = planned.read(options.plan, loaded.design.factors)
+    plan = plan_file.read(options.plan, loaded.design.factors)
     observations, runs = collect.collect(options.records, plan, loaded)
     observations.to_csv(options.csv, index=False)
     observations.to_parquet(options.parquet, index=False)
@@ -210,10 +210,10 @@ def _tests(options: argparse.Namespace) -> None:
 def _variance(options: argparse.Namespace) -> None:
     """say how much values vary between sessions, blocks and launches, and within them"""
     from plimsoll.analysis import levels
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
     loaded = _study(options.study)
-    plan = planned.read(options.plan, loaded.design.factors)
+    plan = plan_file.read(options.plan, loaded.design.factors)
     levels.of_sessions(loaded, plan, options.results).to_csv(options.output, index=False)
 
 
@@ -223,18 +223,18 @@ def _claims(options: argparse.Namespace) -> None:
 
     from plimsoll.analysis import collect
     from plimsoll.claims import answer, book, encodings, evaluate
-    from plimsoll.claims.measured import Measured
-    from plimsoll.measuring import planned
+    from plimsoll.claims.study_observations import StudyObservations
+    from plimsoll.measuring import plan_file
     from plimsoll.planning import sessions
 
     loaded = _study(options.study)
     claims = book.load(options.study)
     book.check_against(loaded, claims)
-    plan = planned.read(options.plan, loaded.design.factors)
+    plan = plan_file.read(options.plan, loaded.design.factors)
     observations, runs = (collect.table(path, plan["factors"]) for path in (options.observations, options.runs))
-    measured = Measured(loaded, plan, observations, runs)
+    measured = StudyObservations(loaded, plan, observations, runs)
     results, comparisons = evaluate.evaluate(claims, measured, loaded["alpha"])
-    results = encodings.noted(results, claims, sessions.read(options.verdicts.parent))
+    results = encodings.with_notes(results, claims, sessions.read(options.verdicts.parent))
     options.verdicts.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
     comparisons.to_csv(options.comparisons, index=False)
     answer.table(measured, loaded["alpha"]).to_csv(options.answer, index=False)
@@ -245,10 +245,10 @@ def _sessions(options: argparse.Namespace) -> None:
     import json
 
     from plimsoll.claims import sessions
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
     loaded = _study(options.study)
-    found = sessions.summary(loaded, planned.read(options.plan, loaded.design.factors), options.results)
+    found = sessions.summary(loaded, plan_file.read(options.plan, loaded.design.factors), options.results)
     found.means.to_csv(options.means, index=False)
     found.comparisons.to_csv(options.comparisons, index=False)
     for path, content in ((options.output, found.told), (options.verdicts, found.results)):
@@ -260,8 +260,8 @@ def _verdicts(options: argparse.Namespace) -> None:
     from plimsoll.pages import start_page, verdict_page
 
     files = zip(options.verdicts, options.comparisons, options.answers, options.sessions, strict=True)
-    every = verdict_page.gathered(files, _study, options.beside)
-    table, page = verdict_page.written(every, _study)
+    every = verdict_page.gather(files, _study, options.beside)
+    table, page = verdict_page.table_and_page(every, _study)
     table.to_csv(options.table, index=False)
     options.page.write_text(page)
     options.start.write_text(start_page.render(every, _study, options.start.parent))
@@ -275,10 +275,10 @@ def _clean_up(options: argparse.Namespace) -> None:
 def _findings(options: argparse.Namespace) -> None:
     """tell the answers, the most telling claims, and where to read on"""
     from plimsoll.config import configuration, studies
-    from plimsoll.terminal import closing, screen
+    from plimsoll.terminal import results_summary, screen
 
-    chosen = {name: _study(name) for name in studies.selected(configuration.read(options.settings)["studies"])}
-    screen.tell(lambda width: closing.of_studies(options.results, chosen, width))
+    chosen = {name: _study(name) for name in studies.select(configuration.read(options.settings)["studies"])}
+    screen.tell(lambda width: results_summary.of_studies(options.results, chosen, width))
 
 
 def _table(options: argparse.Namespace) -> None:
@@ -286,7 +286,7 @@ def _table(options: argparse.Namespace) -> None:
     from plimsoll.analysis import tables
 
     described = {name: getattr(options, name) for name in ("image", "host", "environments", "runs")}
-    asked = tables.Asked(_study(options.study), options.name, options.results, **described)
+    asked = tables.TableRequest(_study(options.study), options.name, options.results, **described)
     tables.make(asked).to_csv(options.output, index=False)
 
 
@@ -302,22 +302,22 @@ def _figure(options: argparse.Namespace) -> None:
     from plimsoll import designs
     from plimsoll.config import studies
     from plimsoll.figures import render
-    from plimsoll.measuring import planned
-    from plimsoll.terminal import patience
+    from plimsoll.measuring import plan_file
+    from plimsoll.terminal import stage_messages
 
     render.prepare()
     loaded = studies.read(options.study, designs.known())
-    drawing = render.Drawing(loaded, planned.read(options.plan, loaded.design.factors), options.results, options.runs)
+    drawing = render.Drawing(loaded, plan_file.read(options.plan, loaded.design.factors), options.results, options.runs)
 
     def line(name: str) -> str:
-        place = patience.place(options.results.parent, options.study.stem, name)
+        place = stage_messages.place(options.results.parent, options.study.stem, name)
         return f"{options.study.stem}: drawing {name}" + (f", {place}" if place else "")
 
     if len(queue.notebooks) > 1:
         queue.draw(drawing.into, drawing.is_measured, lambda name: print(line(name), file=sys.stderr, flush=True))
         if queue.take(options.figure):
             return
-    with patience.announce(line(options.figure)):
+    with stage_messages.announce(line(options.figure)):
         data = drawing.gathered(options.figure)
         render.run(data, options.notebook, options.results, options.output, options.executed)
 

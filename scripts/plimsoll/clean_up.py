@@ -87,7 +87,7 @@ def everything(runtimes: Iterable[Runtime]) -> list[str]:
         except Unavailable as problem:
             problems[str(problem)] = None
     removed |= dict.fromkeys(_images())
-    with machine_lock.held(lock.say_whose):
+    with machine_lock.hold(lock.say_whose):
         removed |= dict.fromkeys(machine_lock.forget())
     for problem in problems:
         print(f"plimsoll: not removed: {problem}.", file=sys.stderr, flush=True)
@@ -101,7 +101,7 @@ def _images() -> Iterator[str]:
     there = paths.image_store()
     if not there.is_dir():
         return
-    with store_of_images.alone():
+    with store_of_images.hold():
         for path in sorted(there.iterdir()):
             if OURS.fullmatch(path.name):
                 _remove(path)
@@ -137,7 +137,7 @@ def results(folder: Path) -> list[str]:
     for study in sorted(path.parent for path in folder.glob("*/raw")):
         try:
             named = set(_named(study))
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         for attempt in _attempts(study / "raw"):
             inside = f"{attempt.relative_to(study)}/"
@@ -153,7 +153,7 @@ def results(folder: Path) -> list[str]:
 def _named(study: Path) -> Iterator[str]:
     """Yield the folders of raw output that a study's records name, each with a slash at its end.
 
-    Raise record.Damaged if a record cannot be read.
+    Raise record.DamagedFile if a record cannot be read.
     """
     for place in ("runs", "archive"):
         for path in (study / place).rglob("*.json"):

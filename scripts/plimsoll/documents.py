@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from plimsoll.errors import Damaged, shown
+from plimsoll.errors import DamagedFile, quote
 
 # Upper limit of nesting. None of our documents is nested more deeply, and a deeper one could not be written again.
 DEEPEST = 32
@@ -39,24 +39,24 @@ class Misfit(Exception):
 
     def __str__(self) -> str:
         # A key may contain any text, also control characters.
-        where = ".".join(key if key.isprintable() and len(key) <= SHOWN else shown(key) for key in reversed(self.keys))
+        where = ".".join(key if key.isprintable() and len(key) <= SHOWN else quote(key) for key in reversed(self.keys))
         return f"{where}: {self.args[0]}" if where else self.args[0]
 
 
 def read(path: Path, kind: Any, remedy: str) -> Any:
     """Return the document in a file, which must be of type `kind` (a TypedDict, or a type such as dict[str, int]).
 
-    Raise OSError if the file cannot be read. Raise Damaged, with the `remedy` in its text, if the document is of
+    Raise OSError if the file cannot be read. Raise DamagedFile, with the `remedy` in its text, if the document is of
     another type.
     """
     content = path.read_bytes()
     try:
         return _fitting(content, kind)
     except Misfit as misfit:
-        raise Damaged(f"{path} is damaged ({misfit}): {remedy}.") from misfit
+        raise DamagedFile(f"{path} is damaged ({misfit}): {remedy}.") from misfit
 
 
-def of(path: Path, kind: Any, finite: bool = True) -> Any:
+def load(path: Path, kind: Any, finite: bool = True) -> Any:
     """Return the document in a file. Raise Misfit if the file cannot be read or the document is not of type `kind`.
 
     With `finite`, numbers must be finite.
@@ -198,7 +198,7 @@ def _simple(kind: type) -> Callable[[object], None]:
 
 
 def _other(value: object, kind: type) -> Misfit:
-    told = shown(value) if isinstance(value, str | int | float | None) else WORDS[type(value)]
+    told = quote(value) if isinstance(value, str | int | float | None) else WORDS[type(value)]
     return Misfit(f"it is {told}, and should be {WORDS[kind]}")
 
 
@@ -225,7 +225,7 @@ def _text(value: object) -> None:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise Misfit(f"it has a character that cannot be written: {shown(value)}") from error
+            raise Misfit(f"it has a character that cannot be written: {quote(value)}") from error
 
 
 def _sound(value: object) -> None:

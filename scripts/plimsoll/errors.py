@@ -13,7 +13,7 @@ class PlimsollError(Exception):
     """A problem that the user can fix. The text is one sentence: it names the file, key or command, and what to do."""
 
 
-class Damaged(PlimsollError):
+class DamagedFile(PlimsollError):
     """One of the workflow's own files has unexpected content."""
 
 
@@ -53,7 +53,7 @@ class ImageGone(Outage):
     """An image, or one of its forms, was removed after it had been built."""
 
 
-def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
+def run_guarded(work: Callable[[], int | None], refused: int = 1) -> int:
     """Run a stage's work, and return its exit status: the one that it returns, or 0.
 
     A PlimsollError or a lack of memory becomes one line on standard error and the status `refused`. The status is 1 if
@@ -80,12 +80,12 @@ def guarded(work: Callable[[], int | None], refused: int = 1) -> int:
     return status or 0
 
 
-def shown(value: object, most: int = 60) -> str:
+def quote(value: object, most: int = 60) -> str:
     """Format a value for a message: a text in quotes, control characters escaped, and a long value shortened."""
-    return begun(repr(value), most)
+    return shorten(repr(value), most)
 
 
-def begun(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return a text, shortened to `most` characters and an ellipsis if it is longer."""
     return text if len(text) <= most else f"{text[:most]}…"
 

@@ -240,7 +240,7 @@ class CellOfRun(TypedDict):
     runtime: str
 
 
-class Tried(TypedDict):
+class AttemptRecord(TypedDict):
     """One attempt at a run: the keys that every design's record has for it."""
 
     started: float  # seconds since 1970
@@ -251,7 +251,7 @@ class Tried(TypedDict):
     reason: str | None
 
 
-class Record(Tried):
+class Record(AttemptRecord):
     """A run: its last attempt, and what holds for all its attempts."""
 
     format: int
@@ -265,7 +265,7 @@ class Record(Tried):
     fingerprint: str
     image: StageOfImage
     attempts: int
-    invalid_attempts: list[Tried]
+    invalid_attempts: list[AttemptRecord]
     starts: NotRequired[int]  # starts of the workflow that have tried it, if more than one
     kernels: NotRequired[dict[str, str]]  # kernels that each library chose for the processor; not in records of older versions
     checksum: NotRequired[str]  # checksum of the file, which reading removes; not in records of older versions

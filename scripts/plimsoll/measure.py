@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import designs, runtimes, spelling
-from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, guarded
+from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, run_guarded
 from plimsoll.host import cgroup, disk, private, threads
 from plimsoll.interchange import Cell, Image, Plan, Record
-from plimsoll.measuring import lock, noise, planned, process, progress, record, staleness, status, stop, system, watch
+from plimsoll.measuring import lock, noise, plan_file, process, progress, record, staleness, status, stop, system, watch
 from plimsoll.measuring.attempt import Attempt, folder_of
 
 # After this many interrupted attempts at a run, the run itself is assumed to break the resource.
@@ -53,7 +53,7 @@ def measure(
     Raise PlimsollError if the cell is not in the plan, or if a `fingerprint` is given and the plan has another one.
     Raise Outage, with no record written, if a resource failed and did not come back.
     """
-    plan = planned.of_run(plan_path, cell_path, repetition)
+    plan = plan_file.of_run(plan_path, cell_path, repetition)
     study_folder, cell = plan_path.parent, plan["cells"][cell_path]
     if fingerprint and cell["fingerprint"] != fingerprint:
         raise PlimsollError(
@@ -64,10 +64,10 @@ def measure(
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}
     targets = {**places, cell_path: target}
     with _outages():
-        planned.refuse_misfits(plan_path, plan, [one["path"] for one in together], designs.find(plan["design"]).factors.CELL)
+        plan_file.refuse_misfits(plan_path, plan, [one["path"] for one in together], designs.find(plan["design"]).factors.CELL)
         found, tried = _kept(plan, together, repetition, study_folder, targets)
         if cell_path in tried:
-            image = planned.image(image_path)
+            image = plan_file.image(image_path)
             with lock.machine(runtimes.known):
                 # The process that held the lock before may have measured some of them, such as one that outlived its
                 # workflow.
@@ -88,7 +88,7 @@ def _kept(
     found, tried = {}, {}
     for one in cells:
         path = one["path"]
-        kept, before = staleness.kept(study_folder, one, repetition, targets[path], plan["limits"]["starts"])
+        kept, before = staleness.usable_record(study_folder, one, repetition, targets[path], plan["limits"]["starts"])
         if kept:
             progress.skip(study_folder / "progress", f"{path}/{repetition}")
             found[path] = kept
@@ -206,9 +206,9 @@ def _write(target: Path, result: Record) -> None:
     try:
         record.keep(target, result)
     except OSError as error:
-        from plimsoll.measuring import means
+        from plimsoll.measuring import resources
 
-        means.restore(_outage_of(error), lambda: means.refuse_full(target.parent), lambda _: None)
+        resources.restore(_outage_of(error), lambda: resources.refuse_full(target.parent), lambda _: None)
         record.keep(target, result)
 
 
@@ -329,16 +329,16 @@ def _give_up_failing(run: Run) -> None:
 
     The workflow then restarts without them. Raise PlimsollError, which says so.
     """
-    from plimsoll.measuring import given_up
+    from plimsoll.measuring import failing_groups
 
     kind = designs.find(run.plan["design"]).cells.kind
 
-    def group_of(cell: Cell) -> given_up.Group:
-        return given_up.Group(cell["runtime"], kind(cell))
+    def group_of(cell: Cell) -> failing_groups.Group:
+        return failing_groups.Group(cell["runtime"], kind(cell))
 
     group = group_of(run.cell)
-    if reason := given_up.reason(run.study_folder, run.plan, group, group_of):
-        given_up.note(run.study_folder, group, reason)
+    if reason := failing_groups.reason(run.study_folder, run.plan, group, group_of):
+        failing_groups.note(run.study_folder, group, reason)
         stop.restart(run.study_folder)
         raise PlimsollError(
             f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. "
@@ -348,9 +348,9 @@ def _give_up_failing(run: Run) -> None:
 
 def _outage_of(error: OSError) -> Outage:
     """Return the Outage for an error of the operating system. Raise the error again if it is not the host's fault."""
-    from plimsoll.measuring import means
+    from plimsoll.measuring import resources
 
-    if outage := means.outage_of(error):
+    if outage := resources.outage_of(error):
         return outage
     raise error
 
@@ -362,14 +362,14 @@ def _examine(run: Run, killed: int | None = None) -> None:
     the kernel killed for lack of memory. `killed` is the number of such programs before the attempt; None skips that
     check.
     """
-    from plimsoll.measuring import means
+    from plimsoll.measuring import resources
 
     if killed is not None:
-        means.refuse_killed(killed)
-    means.refuse_undying()
+        resources.refuse_killed(killed)
+    resources.refuse_undying()
     private.refuse_missing(lock.TEMPORARY.parent)
     for folder in (run.study_folder / "raw", lock.TEMPORARY.parent):
-        means.refuse_full(folder)
+        resources.refuse_full(folder)
     for one in _means(run):
         one.examine(run.image)
 
@@ -385,7 +385,7 @@ def repair(run: Run, problem: Outage) -> None:
 
     Raise Outage if the resource does not come back, or comes back as another version.
     """
-    from plimsoll.measuring import means
+    from plimsoll.measuring import resources
 
     def examine() -> None:
         # Examine in the environment of an attempt: with the user's environment variables an engine may behave
@@ -393,7 +393,7 @@ def repair(run: Run, problem: Outage) -> None:
         with lock.run(f"{os.getpid():x}", run.study_folder):
             _examine(run)
 
-    means.restore(problem, examine, lambda outage: _repair(run, outage))
+    resources.restore(problem, examine, lambda outage: _repair(run, outage))
     lock.sweep(runtimes.known().values())
     system.note(run.study_folder, [one for one in _means(run) if isinstance(one, runtimes.Runtime)])
 
@@ -433,7 +433,7 @@ def main(arguments: list[str]) -> int:
             stop.workflow(Path(plan).parent, reason)
             raise PlimsollError(reason) from problem
 
-    return guarded(measure_or_stop)
+    return run_guarded(measure_or_stop)
 
 
 if __name__ == "__main__":

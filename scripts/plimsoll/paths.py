@@ -62,7 +62,7 @@ def source(path: str | Path) -> str:
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
-def given(path: str) -> Path:
+def configured_file(path: str) -> Path:
     """Return the path of a file that the configuration names, relative to the working directory.
 
     If it does not exist there but in the project's root, return that path.

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from plimsoll import spelling
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 Member = TypeVar("Member")
 
@@ -48,6 +48,6 @@ def find(known: Mapping[str, Member], kind: str, name: str) -> Member:
     """Return the member of this name. Raise PlimsollError if it is unknown; `kind` says in words what it should be."""
     if name not in known:
         raise PlimsollError(
-            f"There is no {kind} {shown(name)}{spelling.hint(name, known)}; known are {', '.join(sorted(known))}."
+            f"There is no {kind} {quote(name)}{spelling.hint(name, known)}; known are {', '.join(sorted(known))}."
         )
     return known[name]

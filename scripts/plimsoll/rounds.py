@@ -7,9 +7,9 @@ import pandas as pd
 from plimsoll import paths
 from plimsoll.analysis import blocks
 from plimsoll.errors import Incomplete
-from plimsoll.measuring import given_up, planned
+from plimsoll.measuring import failing_groups, plan_file
 from plimsoll.planning import precision, repetitions
-from plimsoll.terminal import interruption, starting
+from plimsoll.terminal import interruption, snakemake_command
 from plimsoll.terminal.live import call
 
 
@@ -18,9 +18,9 @@ def make(targets: list[str], settings: list[str]) -> None:
 
     Raise Incomplete if the workflow fails.
     """
-    given_up.begin()
+    failing_groups.begin()
     words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
-    command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    command = snakemake_command.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
     if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
         raise Incomplete(
             "The workflow failed. Its messages are above. What was measured is kept: type the command again "
@@ -38,7 +38,7 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
     folder = Path("results") / study
     while True:
         make([f"{folder}/claims.json", f"{folder}/tables/tests.csv"], settings)
-        plan = planned.read(folder / "plan.json")
+        plan = plan_file.read(folder / "plan.json")
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
         compared = pd.read_csv(folder / "comparisons.csv")
         compared["degrees"] = blocks.degrees(compared["n"])
@@ -52,8 +52,8 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
             f"plimsoll: {wide} of {len(intervals)} intervals are wider than {target:g}, or may well be: {more} more runs.",
             flush=True,
         )
-        hours = repetitions.asked(folder, plan["profile"]).hours
-        repetitions.ask(folder, plan["profile"], repetitions.Asked(wanted, hours=hours))
+        hours = repetitions.read_request(folder, plan["profile"]).hours
+        repetitions.ask(folder, plan["profile"], repetitions.RequestedRepetitions(wanted, hours=hours))
     reached = intervals.assign(
         reached=precision.cautious(intervals) <= target, target=target, repetitions=intervals["a"].map(now)
     )

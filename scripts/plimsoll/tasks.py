@@ -55,9 +55,9 @@ def clean_up(everything: bool) -> None:
 
 def refused(problem: OSError) -> PlimsollError | None:
     """Return an error of the operating system as a message for the user; None if the user can do nothing about it."""
-    from plimsoll.measuring import means  # here, because what ends well has no use for it
+    from plimsoll.measuring import resources  # here, because what ends well has no use for it
 
-    if outage := means.outage_of(problem):
+    if outage := resources.outage_of(problem):
         return outage
     if problem.filename is not None:
         return PlimsollError(f"{problem.filename}: {problem.strerror}.")

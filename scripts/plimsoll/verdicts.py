@@ -95,21 +95,21 @@ def judge(
     also for a value that is no number or has no logarithm, two units or two better directions in one metric, or no cell
     with three runs.
     """
-    from plimsoll.designs.table import claimed, judged, loading
+    from plimsoll.designs.table import claim_file, judged_study, study_file
     from plimsoll.designs.table.metrics import at_all
     from plimsoll.designs.table.rows import of_table
 
     document = {"id": name, "metrics": dict(metrics or {}), "columns": dict(columns or {}), "alpha": alpha}
     document |= {"factors": list(factors)} if factors is not None else {}
-    written = claimed.of_list(claims)
-    roles = loading.columns_of(document, written.written)
-    rows = of_table(loading.lines_of(data, name), roles, name)
+    written = claim_file.of_list(claims)
+    roles = study_file.columns_of(document, written.written)
+    rows = of_table(study_file.lines_of(data, name), roles, name)
     of_paper = []
     if printed is not None:
         own = f"{name}, as printed"
-        shared = replace(roles, factors=tuple(loading.factors_of(document, rows)))
-        of_paper = of_table(loading.lines_of(printed, own), shared, own)
-    found = judged.judged(loading.assembled(document, rows, of_paper, at_all(name)), written)
+        shared = replace(roles, factors=tuple(study_file.factors_of(document, rows)))
+        of_paper = of_table(study_file.lines_of(printed, own), shared, own)
+    found = judged_study.judge(study_file.assemble(document, rows, of_paper, at_all(name)), written)
     return Verdicts(found.results, found.comparisons, found.notes)
 
 
@@ -123,8 +123,8 @@ def judge_study(
     Raise PlimsollError if one of them names what the study does not know.
     """
     from plimsoll.claims import book, evaluate
-    from plimsoll.claims.measured import Measured
+    from plimsoll.claims.study_observations import StudyObservations
 
     book.check_against(study, [dict(claim) for claim in claims])
-    measured = Measured(study, plan, observations, runs)
+    measured = StudyObservations(study, plan, observations, runs)
     return Verdicts(*evaluate.evaluate([dict(claim) for claim in claims], measured, study["alpha"]))

@@ -21,10 +21,10 @@ from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
-from plimsoll.images import supplied
+from plimsoll.images import supplied_programs
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import progress, record, staleness, system
-from plimsoll.planning import availability, bundles, configured, planner, put_aside, sessions, sizes, tries
+from plimsoll.planning import availability, bundles, planner, record_moves, sessions, sizes, study_plans, tries
 
 # Highest priority of a run. Snakemake measures runs with a higher priority first.
 FIRST = 1_000_000
@@ -80,7 +80,7 @@ class Workflow:
 
     def earlier_sessions(self, study: str) -> list[str]:
         """Return the paths of the verdicts of a study's earlier sessions."""
-        files = (one.folder / "claims.json" for one in sessions.of(Path("results"), study)[:-1])
+        files = (one.folder / "claims.json" for one in sessions.of_study(Path("results"), study)[:-1])
         return [str(path) for path in files if path.exists()]
 
     def beside(self) -> list[str]:
@@ -178,7 +178,7 @@ class Workflow:
     def figure_digest(self, study: str, name: str) -> str:
         """Return a digest that changes when the part of the plan changes that a figure shows."""
         made = self.plans[study]
-        cells = availability.shown(made, self.studies[study], name)
+        cells = availability.shown_cells(made, self.studies[study], name)
         return record.fingerprint({"cells": cells, "repetitions": made["repetitions"]})
 
     def priority(self, study: str, cell: str, repetition: int) -> int:
@@ -228,7 +228,7 @@ class Workflow:
         wanted = list(runs)
         for study in self.wanted:
             of_study = [(cell, repetition) for name, cell, repetition in wanted if name == study]
-            _say(put_aside.sentences(Path("results", study), self.studies[study].design, self.plans[study], of_study))
+            _say(record_moves.sentences(Path("results", study), self.studies[study].design, self.plans[study], of_study))
 
     def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> dict[str, list[str]]:
         """Save the queue of runs (study, cell, repetition) that are about to be measured.
@@ -280,7 +280,7 @@ class Workflow:
             # Written before the plan: a plan with sizes implies that they were saved.
             _say(sizes.note(folder, plan, self.host))
             if name in book.names():
-                sessions.freeze(folder, encodings.of(book.load(name)))
+                sessions.freeze(folder, encodings.of_claims(book.load(name)))
             planner.write(plan, folder / "plan.json")
 
     def _open(self, study: str, cell: str, repetition: int) -> bool:
@@ -320,7 +320,7 @@ class Workflow:
 def _bundles_of(study: Study, plan: Plan) -> dict[str, Bundle]:
     made_from = {name: availability.figure_runs(plan, study, name) for name in study["figures"]}
     made_from |= {name: availability.runs(plan, study, name) for name in of_runs(study)}
-    by_names = bundles.of(plan["order"], made_from)
+    by_names = bundles.group(plan["order"], made_from)
     return {record.fingerprint(names): Bundle(names, runs) for names, runs in by_names.items()}
 
 
@@ -333,19 +333,21 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     configuration.settle(config)
     for name in config["runtimes"]:
         runtimes.find(name)
-    selected = studies.selected(config["studies"])
-    supplied.prepare(config["programs"])
-    host = configured.host(config)
+    selected = studies.select(config["studies"])
+    supplied_programs.prepare(config["programs"])
+    host = study_plans.host(config)
     loaded = {name: studies.load(name, designs.known()) for name in studies.names(studies.STUDIES)}
     wanted = [name for name in loaded if name in {*selected, *named}]
     # Only wanted studies are measured, so only the runtimes that they request are tried.
     wishes = studies.wishes_of_all((loaded[name] for name in wanted), config["runtimes"])
-    unavailable = {} if config.get("host_file") else unavailable_here(wishes) | tries.found(Path("results"), wanted, wishes)
+    unavailable = (
+        {} if config.get("host_file") else unavailable_here(wishes) | tries.known_failures(Path("results"), wanted, wishes)
+    )
     claims = book.load_all()
     for name, study in loaded.items():
         book.check_against(study, claims.get(name, []))
-    plans = configured.plans(loaded, config, host, unavailable, Path("results"))
-    configured.refuse_out_of_reach(host, (plans[name] for name in wanted))
+    plans = study_plans.plans(loaded, config, host, unavailable, Path("results"))
+    study_plans.refuse_out_of_reach(host, (plans[name] for name in wanted))
     for name in selected:
         if not plans[name]["cells"]:
             raise PlimsollError(

@@ -12,14 +12,14 @@ import sys
 
 from plimsoll import runtimes
 from plimsoll.config import configuration, studies, yaml_files
-from plimsoll.errors import PlimsollError, guarded
+from plimsoll.errors import PlimsollError, run_guarded
 from plimsoll.images import builder
 
 
 def described(config: dict) -> list[dict]:
     """Return the chosen studies as their files have them. Faults in a file are left to the workflow, which comes next."""
     with contextlib.suppress(PlimsollError):
-        chosen = studies.selected(os.environ.get("STUDIES") or config["studies"])
+        chosen = studies.select(os.environ.get("STUDIES") or config["studies"])
         return [yaml_files.read(studies.STUDIES / f"{name}.yaml")[0] for name in chosen]
     return []
 
@@ -43,4 +43,4 @@ def main(words: list[str]) -> None:
     return of_runtimes(studies.wishes_of_all(asked, config["runtimes"]))
 
 
-sys.exit(guarded(lambda: main(sys.argv[1:])))
+sys.exit(run_guarded(lambda: main(sys.argv[1:])))

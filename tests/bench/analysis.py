@@ -8,7 +8,7 @@ import yaml
 from plimsoll import designs
 from plimsoll.analysis import drift
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.splitting import tests
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
@@ -35,7 +35,7 @@ def main() -> None:
         ),
         (
             "verdicts",
-            lambda: evaluate.evaluate(book.load("liu2020"), Measured(loaded, made, observations, runs), 0.05),
+            lambda: evaluate.evaluate(book.load("liu2020"), StudyObservations(loaded, made, observations, runs), 0.05),
         ),
         ("behaviour of the machine", lambda: drift.describe(observations, [*OF_DEPLOYMENT, "section"])),
     ):

@@ -76,7 +76,7 @@ def by_hand(arm: Arm, tag: str, number: int) -> float:
     Raise CalledProcessError if one failed.
     """
     # As with our code, nothing else may measure at the same time.
-    with machine_lock.held(lambda holder: None):
+    with machine_lock.hold(lambda holder: None):
         try:
             begun = time.monotonic()
             subprocess.run(["bash", "-c", arm.command(tag, number)], check=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 from plimsoll import designs
 from plimsoll.analysis import levels
-from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 

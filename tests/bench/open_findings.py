@@ -32,11 +32,11 @@ def arithmetic(results: Iterable[Mapping]) -> dict[str, int]:
     """Return how many of a study's counted claims that can be tested are decided, or would be within so much more time.
 
     Each claim is taken alone. The time is that of the runs that would decide it, if difference and spread are as
-    estimated (plimsoll.claims.deciding). It is not known for tests without such an estimate. Claims that need more
+    estimated (plimsoll.claims.decision_cost). It is not known for tests without such an estimate. Claims that need more
     repetitions than are ever counted are not decided within a day.
     """
     counts = dict.fromkeys((DECIDED, *WITHIN, UNKNOWN), 0)
-    for result in findings.counted(list(results)):
+    for result in findings.without_repeats(list(results)):
         if result["verdict"] in (*verdicts.SETTLED, verdicts.INCONCLUSIVE):
             counts[_when(result)] += 1
     return counts
@@ -68,10 +68,10 @@ def of_study(name: str) -> pd.DataFrame:
     """Return one row per inconclusive claim of a study."""
     study = studies.load(name, designs.known())
     other = two_stages.reference(study, plan_of(study))
-    measured = costs.of(other.plan, other.runs)
+    measured = costs.of_plan(other.plan, other.runs)
     asked = {need.finding: need for need in other.asked(None).needs}
     rows = []
-    for result in findings.counted(other.results):
+    for result in findings.without_repeats(other.results):
         if result["verdict"] != verdicts.INCONCLUSIVE:
             continue
         compared = other.rows[other.rows["claim"] == result["id"]]

@@ -38,7 +38,7 @@ class Drawn:
         self.observations = {path: _spread_out(group) for path, group in _by_cell(observations, plan)}
         self.runs = dict(iter(_by_cell(runs.assign(attempts=1), plan)))
 
-    def measured(self, blocks: dict[str, int]) -> two_stages.Judged:
+    def measured(self, blocks: dict[str, int]) -> two_stages.StudyState:
         """Return what is judged with so many blocks of each cell."""
         observed, made = [], []
         for path, number in blocks.items():
@@ -98,18 +98,18 @@ def main() -> None:
             print(f"  {given:5.2f} h: " + "; ".join(spent), flush=True)
 
 
-def _said(judged: two_stages.Judged) -> str:
+def _said(judged: two_stages.StudyState) -> str:
     settled, testable = needs.decided(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios"
     return f"{ratios} and {settled} of {testable} claims"
 
 
-def _spend(drawn: Drawn, given: float, other: two_stages.Judged) -> str:
+def _spend(drawn: Drawn, given: float, other: two_stages.StudyState) -> str:
     first = two_stages.first_stage(drawn.study, drawn.plan, given * 3600)
     begun = drawn.measured(first)
     blocks, _, _ = two_stages.second_stage(begun, other, given, 0.0)
     judged = drawn.measured({path: number for path, number in blocks.items() if number})
-    took = costs.of(judged.plan, judged.runs).seconds(two_stages.blocks_of(judged.plan)) / 3600
+    took = costs.of_plan(judged.plan, judged.runs).seconds(two_stages.blocks_of(judged.plan)) / 3600
     return f"{_said(begun)}, then {_said(judged)} ({took:.2f} h)"
 
 

@@ -93,7 +93,7 @@ def parent_of(number: int) -> int:
 @pytest.fixture
 def alone():
     """Hold the lock of this machine. The other machine is the same one, but has a lock of its own."""
-    with machine_lock.held(lambda holder: None):
+    with machine_lock.hold(lambda holder: None):
         yield
 
 

@@ -172,8 +172,8 @@ def in_the_run(name: str, act: Callable[[str], None]) -> threading.Thread:
 
 def called(name: str) -> list[int]:
     """Return the numbers of all processes with a name, also those of others. On bare metal the image's loader starts them."""
-    loaders = processes.named(["ld-linux-x86-64", "ld-linux-aarch64"[:15]])
-    return [*processes.named([name]), *(number for number in loaders if processes.name(number) == name)]
+    loaders = processes.pids_by_name(["ld-linux-x86-64", "ld-linux-aarch64"[:15]])
+    return [*processes.pids_by_name([name]), *(number for number in loaders if processes.name(number) == name)]
 
 
 # Reason in a record whose container was paused.
@@ -194,7 +194,7 @@ def stop(name: str) -> None:
                 os.kill(number, signal.SIGSTOP)
                 time.sleep(0.05)
                 # A process that has just ended is still listed, but does not stop.
-                if processes.stopped([number]):
+                if processes.stopped_pids([number]):
                     time.sleep(STOPPED_SECONDS)
                     os.kill(number, signal.SIGCONT)
                     return
@@ -221,7 +221,7 @@ def container_of_the_run() -> str:
 @contextlib.contextmanager
 def alone():
     """Hold the machine's lock, so that nothing of another workflow's runs is there. Nothing is swept."""
-    with machine_lock.held(lambda holder: None):
+    with machine_lock.hold(lambda holder: None):
         yield
 
 

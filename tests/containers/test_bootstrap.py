@@ -49,9 +49,9 @@ def test_a_base_is_made_of_the_packages_of_a_moment(image, monkeypatch):
         monkeypatch.setattr(bootstrap, "SNAPSHOTS", address)
         try:
             bootstrap.make(BASE)
-            told = client.asked("run", "--rm", "--network", "none", bootstrap.tag(BASE), "cat", "/etc/apt/sources.list")
+            told = client.output("run", "--rm", "--network", "none", bootstrap.tag(BASE), "cat", "/etc/apt/sources.list")
         finally:
-            client.asked("image", "rm", "--force", bootstrap.tag(BASE))
+            client.output("image", "rm", "--force", bootstrap.tag(BASE))
         # Images on this base install packages from the same snapshot.
         assert [line for line in told.splitlines() if line.startswith("deb ")] == bootstrap.sources(BASE)
     assert any(path.endswith(".deb") for path in asked)

@@ -110,7 +110,7 @@ def test_what_a_killed_run_left_below_a_cgroup_parent_is_removed(host, workspace
 
 
 def groups_of(identity: str) -> list[Path]:
-    return [path for root in cgroup.hierarchies() for path in cgroup.named(identity, root)]
+    return [path for root in cgroup.hierarchies() for path in cgroup.groups_named(identity, root)]
 
 
 def test_a_container_that_is_no_process_of_this_host_is_refused(image, working, tmp_path, monkeypatch):

@@ -16,8 +16,8 @@ import pytest
 from plimsoll import paths, runtimes
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk
-from plimsoll.host.processes import named, words
-from plimsoll.measuring import lock, means, record, staleness
+from plimsoll.host.processes import pids_by_name, words
+from plimsoll.measuring import lock, record, resources, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
 from plimsoll.runtimes import apptainer, engine
@@ -88,8 +88,8 @@ def test_containers_that_cannot_start_are_recorded(workspace, working):
 @pytest.fixture
 def impatient(monkeypatch):
     """Wait a second for a failed resource, not a minute."""
-    monkeypatch.setattr(means, "WAIT_SECONDS", 1.0)
-    monkeypatch.setattr(means, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 1.0)
+    monkeypatch.setattr(resources, "LOOK_SECONDS", 0.2)
 
 
 def missing(image: dict, **changes) -> dict:
@@ -183,12 +183,12 @@ def full_disk(workspace):
 def test_a_full_disk_is_waited_for_and_otherwise_no_measurement(workspace, working, full_disk, monkeypatch):
     working("bare")
     path = "uma/exact/E1/bare/any/default/standard/plain/beff"
-    monkeypatch.setattr(means, "WAIT_SECONDS", 1.0)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 1.0)
     with pytest.raises(Outage, match="the disk of .*/raw is full: free some of it"):
         workspace.run(path)
     assert not record.path_of(workspace.folder / "runs", path, 1).exists()
-    monkeypatch.setattr(means, "WAIT_SECONDS", 30.0)
-    monkeypatch.setattr(means, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 30.0)
+    monkeypatch.setattr(resources, "LOOK_SECONDS", 0.2)
     before = set((workspace.folder / "raw").rglob("1-*"))
 
     def free():
@@ -340,12 +340,12 @@ def test_the_groups_of_a_container_whose_shim_was_killed_are_removed(working, im
     runtime = runtimes.find("docker")
     (node,) = runtime.start([Spec("shim", f"{LABEL}-shim-c0", image, tmp_path)])
     (identity,) = output(["docker", "ps", "--quiet", "--no-trunc", "--filter", f"name={node.name}"]).split()
-    (shim,) = (number for number in named(["containerd-shim"]) if identity in words(number))
+    (shim,) = (number for number in pids_by_name(["containerd-shim"]) if identity in words(number))
     os.kill(shim, signal.SIGKILL)
     with alone():
         acts = {"stop": runtime.stop, "give up": lambda nodes: runtime._give_up([one.spec for one in nodes], HOST)}
         runtime.sweep() if how == "sweep" else acts[how]([node])
-    assert [path for root in cgroup.hierarchies() for path in cgroup.named(identity, root)] == []
+    assert [path for root in cgroup.hierarchies() for path in cgroup.groups_named(identity, root)] == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root ends a shim")

@@ -18,7 +18,7 @@ from plimsoll.designs.interference import attempts, placement
 from plimsoll.designs.interference.factors import InterferenceRecord
 from plimsoll.errors import Outage
 from plimsoll.host import cpulist
-from plimsoll.images import builder, supplied
+from plimsoll.images import builder, supplied_programs
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
@@ -111,12 +111,12 @@ def test_a_supplied_program_runs_in_place_of_the_substitute(workspace, config, h
         tar.add(tmp_path / "y", "y")
     checksum = hashlib.sha256((tmp_path / "y.tar.gz").read_bytes()).hexdigest()
     programs = {"y_cruncher": {"archive": str(tmp_path / "y.tar.gz"), "sha256": checksum}}
-    supplied.prepare(programs)
+    supplied_programs.prepare(programs)
     given = {**config, "profile": "ci", "programs": programs}
     planned = planner.make(workspace.loaded, studies.profile("ci"), here, given, {})
     workspace.plan["cells"] = planned["cells"]
     found = workspace.run("1/y_cruncher/docker/free")
-    shutil.rmtree(supplied.folder(checksum))
+    shutil.rmtree(supplied_programs.folder(checksum))
     assert found["status"] == "valid", found["reason"]
     assert found["cell"]["substitutes"] == {}
     assert found["iterations"][0]["iterations"][0]["values"] == {"computation_seconds": 0.5, "total_seconds": 0.6}
@@ -346,7 +346,7 @@ def test_a_disk_that_is_too_full_is_refused_before_anything_starts(workspace, mo
 
 
 def test_other_limits_than_planned_are_refused(workspace, monkeypatch):
-    seen = limits.seen
-    monkeypatch.setattr(limits, "seen", lambda text: {**seen(text), "memory_bytes": 1})
+    seen = limits.parse
+    monkeypatch.setattr(limits, "parse", lambda text: {**seen(text), "memory_bytes": 1})
     found = workspace.run("1/linpack/docker/free")
     assert found["status"] == "failed" and "may use 1 bytes of memory" in found["reason"]

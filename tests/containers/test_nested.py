@@ -21,7 +21,7 @@ from plimsoll.runtimes.base import HOST, LABEL, Spec, output
 from plimsoll.runtimes.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
 from plimsoll.runtimes.nested import engine_folders
 from plimsoll.runtimes.networks import subnets
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 from tests.conftest import PROJECT, unlike
 from tests.containers.conftest import alike, alone, leftovers
@@ -234,7 +234,7 @@ def test_a_parent_s_engine_has_a_copy_of_its_own_that_goes_with_it(services, ima
     print(f"two parents that need not load took {time.monotonic() - begun:.1f} s")
     parts = moments(notes_of(first.spec))
     assert parts["image"] - parts["engine"] < 0.1
-    kept, own = engine_folders.loaded(image), [engine_folders.of(node.on.name) for node in (first, second)]
+    kept, own = engine_folders.with_image(image), [engine_folders.of_parent(node.on.name) for node in (first, second)]
     before = sorted((str(path), path.lstat().st_mtime_ns) for path in kept.rglob("*") if not path.is_dir())
     assert all(path.is_dir() for path in own)
     said(first, "sh", "-c", "echo changed >/etc/hostname.new; echo changed >>/etc/debian_version")
@@ -249,7 +249,7 @@ def test_a_parent_that_does_not_get_ready_has_the_copied_folder_made_anew(servic
     services.stop_all()
     (node,) = services.start([services.spec("c0", image)])
     services.stop([node])
-    kept = engine_folders.loaded(image)
+    kept = engine_folders.with_image(image)
     for path in (kept / engine_folders.COPIED).rglob("*.json"):
         path.write_text("{")
     with pytest.raises(Unavailable):
@@ -302,7 +302,7 @@ import json, sys, time
 from pathlib import Path
 from plimsoll import runtimes
 from plimsoll.measuring import lock
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 with lock.machine(runtimes.known), lock.run("testkilled", Path(sys.argv[1])):
     kept = Services(runtimes.find("docker-nested"), "testkilled", Path(sys.argv[1]))

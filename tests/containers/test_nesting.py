@@ -19,14 +19,14 @@ from plimsoll.designs.nesting.factors import NestingRecord
 from plimsoll.errors import Outage
 from plimsoll.host import cgroup
 from plimsoll.images import builder
-from plimsoll.measuring import lock, means, record
+from plimsoll.measuring import lock, record, resources
 from plimsoll.planning import planner
 from plimsoll.runtimes import virtual_machine
 from plimsoll.runtimes.base import LABEL, Node, output
 from plimsoll.runtimes.docker import Docker
-from plimsoll.runtimes.guests import kernel, machine, running
+from plimsoll.runtimes.guests import guest_node, kernel, machine
 from plimsoll.runtimes.networks import far_host, second_host
-from plimsoll.runtimes.networks import of_host as of_host_networks
+from plimsoll.runtimes.networks import host_networks as of_host_networks
 from plimsoll.services import daemon
 from plimsoll.workflow import unavailable_here
 
@@ -334,8 +334,8 @@ def test_a_second_host_that_goes_is_waited_for(workspace, soon_lost, monkeypatch
         output(["ip", "link", "set", another.NEAR, "up"])
         return restore(problem, examine, mend)
 
-    restore = means.restore
-    monkeypatch.setattr(means, "restore", back)
+    restore = resources.restore
+    monkeypatch.setattr(resources, "restore", back)
     monkeypatch.setattr(network.Task, "_test", gone)
     found = workspace.run("network/bare/bare/host/two")
     assert found["status"] == "valid" and [one["status"] for one in found["invalid_attempts"]] == ["interrupted"], found
@@ -343,7 +343,7 @@ def test_a_second_host_that_goes_is_waited_for(workspace, soon_lost, monkeypatch
 
 def test_a_second_host_that_stays_away_is_no_measurement(workspace, soon_lost, monkeypatch):
     output(["ip", "link", "set", another.NEAR, "down"])
-    monkeypatch.setattr(means, "WAIT_SECONDS", 2.0)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 2.0)
     with pytest.raises(Outage, match=f"the second host {soon_lost} does not answer"):
         workspace.run("network/bare/bare/host/two")
     assert not list((workspace.folder / "runs").rglob("*.json"))
@@ -390,7 +390,7 @@ def test_a_server_s_engine_that_dies_interrupts_its_run(workspace, as_before, mo
 
 
 def test_a_server_on_another_machine_ends_with_a_killed_measurement(second):
-    server = subprocess.Popen(second_host.Reached(second).kept(["sleep", "1010"]), stdin=subprocess.PIPE)
+    server = subprocess.Popen(second_host.SshMachine(second).kept(["sleep", "1010"]), stdin=subprocess.PIPE)
     found = ["pgrep", "-f", "^sleep 1010"]
     assert until(lambda: subprocess.run(found, capture_output=True).returncode == 0)
     server.kill()
@@ -399,7 +399,7 @@ def test_a_server_on_another_machine_ends_with_a_killed_measurement(second):
 
 
 def test_files_there_that_are_not_the_image_s_are_refused(workspace, second, image):
-    second_host.Reached(second).hold(image)
+    second_host.SshMachine(second).hold(image)
     (program,) = COPIES.glob("*/opt/plimsoll/bin/netserver")
     program.write_bytes(b"another")
     found = workspace.run("network/docker/bare/host/two")
@@ -598,7 +598,7 @@ def test_a_virtual_machine_that_never_boots_is_told(workspace, as_before, monkey
     monkeypatch.undo()
     # It boots, but its first program never says so.
     monkeypatch.setattr(machine, "KERNEL_WORDS", f"{machine.KERNEL_WORDS} rdinit=/bin/none root=none")
-    monkeypatch.setattr(running, "BOOT_SECONDS", 5.0)
+    monkeypatch.setattr(guest_node, "BOOT_SECONDS", 5.0)
     found = workspace.run("cpu/vm-emulated/1/0")
     assert found["status"] == "failed" and "the virtual machine plimsoll-" in found["reason"], found["reason"]
 

@@ -27,7 +27,7 @@ from plimsoll.runtimes.base import LABEL, Scratch, Spec, output
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.networks import far_host
 from plimsoll.services import daemon
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 from plimsoll.workflow import unavailable_here
 
 from tests.conftest import built, unlike, usual
@@ -288,7 +288,7 @@ def test_a_container_that_is_paused_while_a_program_is_started_in_it_holds_up_no
     runtime, run = runtimes.find("docker"), "frozen"
     (node,) = runtime.start([Spec(run, f"{LABEL}-{run}-c0", image, tmp_path, group=runtime.group_of(run))])
     mounted = cgroup.mounts()
-    (group,) = (cgroup.moved(one, mounted, mounted["freezer"]) for one in node.groups)
+    (group,) = (cgroup.counterpart(one, mounted, mounted["freezer"]) for one in node.groups)
     waiting = None
     try:
         waiting = _paused_while_it_starts(node, group)
@@ -320,7 +320,7 @@ def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch
         "at",
         lambda own, *where: real(*where)._replace(command=("/usr/bin/iperf", "-v")),
     )
-    monkeypatch.setattr("plimsoll.services.kept.LISTENING", 1.0)
+    monkeypatch.setattr("plimsoll.services.containers.LISTENING", 1.0)
     found = workspace.run("iperf/bare")
     assert found["status"] == "failed" and "did not listen" in found["reason"]
     assert not Path("/sys/class/net", far_host.NEAR).exists()
@@ -328,10 +328,10 @@ def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch
 
 def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_next(workspace, python):
     words = [python, "-c", KILLED, str(workspace.folder), "bonnie_with_bytes/bare/own"]
-    before = set(processes.named(["bonnie++"]))
+    before = set(processes.pids_by_name(["bonnie++"]))
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
     end = time.monotonic() + 60
-    while time.monotonic() < end and set(processes.named(["bonnie++"])) <= before:
+    while time.monotonic() < end and set(processes.pids_by_name(["bonnie++"])) <= before:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -340,7 +340,7 @@ def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_n
     assert volumes() == []
     # The program was killed, but data that it had written to its file may keep it for a while.
     end = time.monotonic() + 20
-    while not set(processes.named(["bonnie++"])) <= before:
+    while not set(processes.pids_by_name(["bonnie++"])) <= before:
         assert time.monotonic() < end
         time.sleep(0.1)
     root = cgroup.mounts().get("memory") or cgroup.mounts().get("unified")

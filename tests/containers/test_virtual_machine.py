@@ -16,7 +16,7 @@ from plimsoll.measuring import lock
 from plimsoll.runtimes import isolation
 from plimsoll.runtimes.base import output
 from plimsoll.runtimes.guests import agent, machine
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 
 @pytest.fixture(scope="module")

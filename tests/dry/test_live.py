@@ -24,12 +24,12 @@ SNAKEFILE = f"""
 import sys
 from pathlib import Path
 sys.path.insert(0, {str(SCRIPTS)!r})
-from plimsoll.measuring import given_up, progress
+from plimsoll.measuring import failing_groups, progress
 from plimsoll.terminal import interruption
 from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
 
-given_up.begin()
+failing_groups.begin()
 interruption.watch()
 events.claim()
 WORDS = {{"a": "two Docker containers, b_eff", "b": "bare metal, b_eff"}}

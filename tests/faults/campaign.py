@@ -82,7 +82,7 @@ class Campaign:
         """Make a fault while holding this machine's lock: nothing else measures or removes what the fault leaves."""
         image = self.scenes[fault.scene].image
         builder.build(image, "bootstrap")
-        with machine_lock.held(lambda holder: print(f"waiting for {holder}", file=sys.stderr, flush=True)):
+        with machine_lock.hold(lambda holder: print(f"waiting for {holder}", file=sys.stderr, flush=True)):
             return self._run(fault)
 
     def _run(self, fault: Fault) -> Result:

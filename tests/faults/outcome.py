@@ -35,7 +35,7 @@ def kept(project: Path) -> Kept:
         text = path.read_bytes()
         try:
             found = record.read(path)
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         if found["status"] in status.COUNTED:
             records[str(path.relative_to(project))] = text
@@ -89,7 +89,7 @@ def problems(project: Path, wanted: tuple[set[str], set[str]], before: list[Kept
 def _of_record(path: Path) -> list[str]:
     try:
         found = record.read(path)
-    except record.Damaged as damage:
+    except record.DamagedFile as damage:
         return [f"record damaged: {damage}"]
     if found["status"] != status.VALID:
         return [f"record not valid: {path}: {found['status']} ({found['reason']})"]

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable
 
 from plimsoll.errors import PlimsollError
-from plimsoll.features.archive import gathering, layout, packing, reading
+from plimsoll.features.archive import archive_members, layout, packing, reading
 
 from tests import made_up
 from tests.conftest import built, host_of
@@ -29,7 +29,12 @@ def _members() -> dict[str, bytes]:
     place = folder() / "archived"
     study = built(STUDY)
     made_up.write(place / "results" / STUDY, study, made_up.plan_of(study, host_of(1, 2, memory=24 * 2**30)))
-    packing.pack(gathering.measured({STUDY: study}, place / "results"), place / "results", place / "whole.zip", drawn=False)
+    packing.pack(
+        archive_members.measured_sessions({STUDY: study}, place / "results"),
+        place / "results",
+        place / "whole.zip",
+        drawn=False,
+    )
     with zipfile.ZipFile(place / "whole.zip") as file:
         return {name: file.read(name) for name in file.namelist()}
 

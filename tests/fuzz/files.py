@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 from plimsoll import designs
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import configuration, studies, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.features.hosts import named_hosts
-from plimsoll.planning import availability, configured, planner
+from plimsoll.planning import availability, planner, study_plans
 
 from tests.conftest import PROJECT, host_of
 from tests.fuzz.documents import OF_YAML
@@ -87,7 +87,7 @@ def _claims(name: str) -> Reader:
                 book.check_against(study(name), claims)
                 plan = _plan(name)
                 nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
-                return evaluate.evaluate(claims, Measured(study(name), plan, nothing, pd.DataFrame()), 0.05)
+                return evaluate.evaluate(claims, StudyObservations(study(name), plan, nothing, pd.DataFrame()), 0.05)
         finally:
             book._read.cache_clear()
 
@@ -104,7 +104,7 @@ def _read_profile(data: bytes) -> object:
 
 def _read_host(data: bytes) -> object:
     path = put("host.yaml", data)
-    host = configured.host({"host_file": str(path)})
+    host = study_plans.host({"host_file": str(path)})
     return [_planned(study(name), _profile(), host) for name in ("plimsoll2026", "amaral2015", "li2018-hadoop")]
 
 

@@ -17,7 +17,7 @@ from plimsoll.runtimes.guests import agent
 from plimsoll.services import iterations, limits
 from plimsoll.services.hadoop import job_answers, rest
 from plimsoll.services.hadoop.prices import Prices
-from plimsoll.workloads import hpcc, printed, sysbench
+from plimsoll.workloads import hpcc, program_output, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import DATA
@@ -65,7 +65,7 @@ def _microservice(
         put("log.jsonl", log)
         put("1.out", data)
         take_away("3.out")
-        (made,) = iterations.judged(benchmark, parameters, 100.0, [folder()])
+        (made,) = iterations.read(benchmark, parameters, 100.0, [folder()])
         if made["values"] is None:
             raise InvalidOutput(made["reason"])
         return made["values"]
@@ -91,7 +91,7 @@ def _loop(data: bytes) -> list[dict]:
     # This is the iteration that was ended with the loop.
     put("4.out", b"")
     take_away("5.out")
-    return iterations.judged(workloads.find("cpu_blowfish"), {}, 100.0, [folder()])
+    return iterations.read(workloads.find("cpu_blowfish"), {}, 100.0, [folder()])
 
 
 def _iterations(found: list[dict]) -> dict[str, float]:
@@ -131,7 +131,7 @@ def _text(
     """Return a reader of a text in a file."""
 
     def read_file(data: bytes) -> object:
-        return read(printed.text_of(put("text", data)))
+        return read(program_output.text_of(put("text", data)))
 
     return Reader(name=name, samples=(sample(file),), read=read_file, refusals=refusals, **more)
 
@@ -187,7 +187,7 @@ def _status(data: bytes) -> dict:
 def _begun(data: bytes) -> dict[str, float]:
     # It began five seconds ago, one second after the gate was opened.
     now = time.monotonic()
-    moment = gate.noted(put("0.begun", data), 1795658870.124084 - now + 5, now - 6)
+    moment = gate.begin_moment(put("0.begun", data), 1795658870.124084 - now + 5, now - 6)
     if moment is None:
         raise InvalidOutput("it did not note when it began")
     return {"moment": round(moment - now + 6, 3)}
@@ -340,7 +340,7 @@ READERS = (
     ),
     Reader("parent's status", (sample("parent.status"),), _status, (InvalidOutput,)),
     Reader("gate", (sample("gate.begun"),), _begun, (InvalidOutput,), values=dict),
-    Reader("limits seen", (SEEN,), lambda data: limits.seen(data.decode(errors="replace")), (Unavailable,)),
+    Reader("limits seen", (SEEN,), lambda data: limits.parse(data.decode(errors="replace")), (Unavailable,)),
     Reader(
         "job history",
         (json.dumps(HISTORY, indent=1).encode(),),

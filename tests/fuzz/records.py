@@ -20,7 +20,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.features.image_file import portable
 from plimsoll.host import sizing
 from plimsoll.images import builder, store
-from plimsoll.measuring import planned, progress, record, staleness, system
+from plimsoll.measuring import plan_file, progress, record, staleness, system
 from plimsoll.pages import run_list
 from plimsoll.planning import forecasts, planner, repetitions, sizes
 from plimsoll.workloads.base import Application
@@ -82,9 +82,9 @@ def _record(name: str) -> Reader:
         observations, runs = collect.collect_some(folder() / "runs", plan, study(name), [(cell, number)], None)
         observations.to_csv(folder() / "observations.csv", index=False)
         runs.to_csv(folder() / "runs.csv", index=False)
-        run_list.told(runs, plan, folder() / "runs")
+        run_list.rows_of(runs, plan, folder() / "runs")
         if runs["status"].iloc[0] == "damaged":
-            raise record.Damaged(str(runs["reason"].iloc[0]))
+            raise record.DamagedFile(str(runs["reason"].iloc[0]))
         return observations, runs
 
     def values(found: tuple[pd.DataFrame, pd.DataFrame]) -> dict[str, float]:
@@ -109,7 +109,7 @@ def _kept_of(data: bytes) -> object:
     target = put("study/runs/x/1.json", data)
     put(f"study/archive/{document['fingerprint']}/1-1.json", data)
     with contextlib.redirect_stderr(io.StringIO()):
-        kept, before = staleness.kept(folder() / "study", document["cell"], 1, target, 2)
+        kept, before = staleness.usable_record(folder() / "study", document["cell"], 1, target, 2)
     if before:
         record.keep(folder() / "again.json", {**before, "invalid_attempts": staleness.attempts_of(before)})
     inside = {path.parent.parent.name for path in (folder() / "study").rglob("*.json")}
@@ -121,7 +121,7 @@ def _plan_of_stage(name: str) -> Reader:
     text = json.dumps(_plan(name), indent=1).encode()
 
     def read(data: bytes) -> dict:
-        plan = planned.read(put("plan.json", data), study(name).design.factors)
+        plan = plan_file.read(put("plan.json", data), study(name).design.factors)
         planner.summary(plan)
         complete.check(plan, [{**plan["cells"][path], "status": "valid", "reason": ""} for path, _ in plan["order"]])
         return plan
@@ -133,8 +133,8 @@ def _plan_of_run(data: bytes) -> dict:
     plan = _plan("li2018-hadoop")
     cell, repetition = plan["order"][0]
     path = put("plan.json", data)
-    found = planned.of_run(path, cell, repetition)
-    planned.refuse_misfits(path, found, [cell], study("li2018-hadoop").design.factors.CELL)
+    found = plan_file.of_run(path, cell, repetition)
+    plan_file.refuse_misfits(path, found, [cell], study("li2018-hadoop").design.factors.CELL)
     return found["order"].index([cell, repetition])
 
 
@@ -171,7 +171,7 @@ REPETITIONS = {
 
 def _repetitions(data: bytes) -> object:
     put("repetitions.json", data)
-    asked = repetitions.asked(folder(), "quick")
+    asked = repetitions.read_request(folder(), "quick")
     stages = (repetitions.noted(folder(), "quick") or {}).get("hours", {})
     made = {**config(), "profile": "quick"}
     host = host_of(1, 2, memory=24 * 2**30)
@@ -187,7 +187,7 @@ def _sizes(data: bytes) -> object:
     """Read saved sizes as planning does, and return the problem size of a section that follows from them."""
     put("noted/liu2020/sizes.json", data)
     profile = studies.profile("ci")
-    found = sizes.of(folder() / "noted", study("liu2020"), profile, _host(), lambda *_: _plan("liu2020"))
+    found = sizes.of_study(folder() / "noted", study("liu2020"), profile, _host(), lambda *_: _plan("liu2020"))
     benchmark = workloads.find("hpcc", Application)
     return benchmark.parameters("stream", profile, "standard", 2, found["node_bytes"], found["cache_bytes"])["order"]
 
@@ -244,8 +244,8 @@ IMAGE = {
 
 
 def _image(data: bytes) -> object:
-    image = planned.image(put("image.json", data))
-    store.described(folder() / "image.json")
+    image = plan_file.image(put("image.json", data))
+    store.read_description(folder() / "image.json")
     return store.folder_of(image).relative_to(store.paths.image_store()), store.parts(image)
 
 
@@ -309,7 +309,7 @@ READERS = (
     Reader("plan of a run", (json.dumps(_plan("li2018-hadoop")).encode(),), _plan_of_run, REFUSALS, OF_BOTH, share=1000),
     Reader("system", (_systems(),), _system, REFUSALS, OF_BOTH, share=500),
     Reader("repetitions", (json.dumps(REPETITIONS, indent=1).encode(),), _repetitions, REFUSALS, OF_BOTH, share=1000),
-    Reader("sizes", (json.dumps(sizing.seen(_host())).encode(),), _sizes, REFUSALS, OF_BOTH, share=500),
+    Reader("sizes", (json.dumps(sizing.present(_host())).encode(),), _sizes, REFUSALS, OF_BOTH, share=500),
     Reader("forecasts", (json.dumps(FORECASTS, indent=1).encode(),), _forecasts, REFUSALS, OF_BOTH),
     Reader("queue", (json.dumps(QUEUE, indent=1).encode(),), _queue, REFUSALS, OF_BOTH),
     Reader("crossed off", ("".join(json.dumps(row) + "\n" for row in DONE).encode(),), _done, REFUSALS, OF_BOTH),

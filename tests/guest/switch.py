@@ -7,8 +7,8 @@ process that removes the switch.
 import json
 import os
 
-from plimsoll.runtimes.networks import wired
-from plimsoll.runtimes.networks.of_host import SWITCH
+from plimsoll.runtimes.networks import switch_network
+from plimsoll.runtimes.networks.host_networks import SWITCH
 
 
 def links() -> set[str]:
@@ -18,7 +18,7 @@ def links() -> set[str]:
 def main() -> None:
     """Make and remove a switch twice: what the first one leaves must not disturb the second."""
     before = links()
-    told = {"in_kernel": wired.in_kernel(), "offloads": SWITCH.offloads, "left": []}
+    told = {"in_kernel": switch_network.in_kernel(), "offloads": SWITCH.offloads, "left": []}
     for kills in (True, False):
         SWITCH.set_up()
         told["made"] = sorted(links() - before)

@@ -33,7 +33,7 @@ def synced(monkeypatch):
 @pytest.fixture(autouse=True)
 def nothing_known_of_the_machine():
     """Clear what an earlier test learned of programs and engines, which may be those of this machine."""
-    for answer in (apptainer.executable, apptainer.privileged, client.command, kvm._problem):
+    for answer in (apptainer.executable, apptainer.is_privileged, client.command, kvm._problem):
         answer.cache_clear()
     for runtime in runtimes.known().values():
         runtime.__dict__.pop("_facts", None)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.claims import answer
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.pages import answer as answer_page
 from plimsoll.pages import answer_words
@@ -24,7 +24,7 @@ def answered(liu2020, config, small_host):
 
     def answered(effects, spread=0.005, repetitions=10):
         plan = {**planner.make(liu2020, studies.profile("quick"), small_host, config, {}), "repetitions": repetitions}
-        return answer.table(Measured(liu2020, plan, *observed(plan, liu2020, effects, spread)), 0.05)
+        return answer.table(StudyObservations(liu2020, plan, *observed(plan, liu2020, effects, spread)), 0.05)
 
     return answered
 
@@ -35,7 +35,7 @@ def one(table: pd.DataFrame, *key: str) -> pd.Series:
 
 def only(table: pd.DataFrame, study) -> list[dict]:
     """Return the parts of the only answer of a study."""
-    (shown,) = answer_page.shown(table, study)
+    (shown,) = answer_page.for_template(table, study)
     return shown["parts"]
 
 
@@ -58,7 +58,7 @@ def test_p_is_adjusted_for_all_ratios_of_a_table(answered):
 
 
 def test_the_sentences_follow_from_the_ratios(answered, liu2020):
-    (shown,) = answer_page.shown(answered([(several, 0.5)]), liu2020)
+    (shown,) = answer_page.for_template(answered([(several, 0.5)]), liu2020)
     (part,) = shown["parts"]
     assert shown["name"] == ""
     assert part["name"] == "UMA, exactly subscribed, any processor" and part["baseline"] == "bare metal"
@@ -75,16 +75,16 @@ def test_the_sentences_follow_from_the_ratios(answered, liu2020):
 
 
 def test_without_a_loss_nothing_is_called_one_and_without_precision_nothing_is_ruled_out(answered, liu2020):
-    (shown,) = answer_page.shown(answered([], spread=0.3, repetitions=5), liu2020)
+    (shown,) = answer_page.for_template(answered([], spread=0.3, repetitions=5), liu2020)
     assert "none of 28 ratios is shown to lose more than 5 %." in shown["said"]
     assert "None of 56 ratios to bare metal is shown to lose more than 5 %; a loss of " in shown["said"]
     assert all("is possible" in item["text"] for item in shown["parts"][0]["steps"]["items"])
 
 
 def test_two_runs_are_no_answer_and_it_is_said(answered, liu2020):
-    (shown,) = answer_page.shown(answered([], repetitions=2), liu2020)
+    (shown,) = answer_page.for_template(answered([], repetitions=2), liu2020)
     assert shown["parts"] == []
-    assert answer_words.told(shown) == shown["said"] == "Nothing that was measured answers it."
+    assert answer_words.in_sentences(shown) == shown["said"] == "Nothing that was measured answers it."
     assert shown["recommendation"].startswith("Nothing can be recommended about splitting a job over containers: ")
     assert shown["unavailable"][0]["reason"] == "none: too few blocks"
 
@@ -110,7 +110,7 @@ def test_without_the_baseline_it_is_said_and_what_was_measured_is_still_told(ans
     numbers = ["ratio", "low", "high", "detectable", "p_beyond", "p_beyond_holm", "p_no_loss", "p_no_loss_holm"]
     table.loc[table["against"] == "baseline", numbers] = math.nan
     table.loc[(table["against"] == "baseline") & (table["hardware"] == "uma"), "reason"] = "bare metal failed"
-    (shown,) = answer_page.shown(table, liu2020)
+    (shown,) = answer_page.for_template(table, liu2020)
     (part,) = shown["parts"]
     assert "Nothing was measured that could be set against bare metal." in shown["said"]
     assert part["sure"] == "" and part["lacking"] == ["bare metal failed"]
@@ -118,7 +118,7 @@ def test_without_the_baseline_it_is_said_and_what_was_measured_is_still_told(ans
 
 
 def test_names_are_listed_as_people_do():
-    assert [answer_words.listed(list(names)) for names in ("A", "AB", "ABC")] == ["A", "A and B", "A, B and C"]
+    assert [answer_words.join_names(list(names)) for names in ("A", "AB", "ABC")] == ["A", "A and B", "A, B and C"]
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
@@ -126,20 +126,20 @@ def test_the_table_survives_its_file(tmp_path, name, config, small_host):
     study = studies.load(name, designs.known())
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
     empty = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
-    table = answer.table(Measured(study, plan, empty, pd.DataFrame(columns=[*plan["factors"], "status"])), 0.05)
+    table = answer.table(StudyObservations(study, plan, empty, pd.DataFrame(columns=[*plan["factors"], "status"])), 0.05)
     table.to_csv(tmp_path / "answer.csv", index=False)
     read = answer.read(tmp_path / "answer.csv")
     named = [answer.NAME, *answer.factors(study)]
     # A row has no level for factors that only other answers have.
     pd.testing.assert_frame_equal(read[named].fillna(""), table[named].fillna(""))
-    assert not any(one["parts"] for one in answer_page.shown(read, study))
+    assert not any(one["parts"] for one in answer_page.for_template(read, study))
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
 def test_what_was_measured_answers_the_question_of_its_study(name):
     study = studies.load(name, designs.known())
     kept = PROJECT / "results/reference" / name / "answer.csv"
-    shown = answer_page.shown(answer.read(kept), study)
+    shown = answer_page.for_template(answer.read(kept), study)
     assert any(one["parts"] for one in shown)
     # A table that was written before the study had several answers lacks the later ones.
     assert all(one["parts"] for one in shown) or answer.NAME not in pd.read_csv(kept, nrows=0)

@@ -4,7 +4,7 @@ import html
 
 import pytest
 from plimsoll.claims import answer
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.features.time_budget import answer_needs, costs, needs, two_stages
 from plimsoll.features.time_budget.allocation import Need
@@ -12,7 +12,7 @@ from plimsoll.pages import answer as answer_page
 from plimsoll.pages import forest, formats
 from plimsoll.planning import forecasts, planner
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.terminal import closing
+from plimsoll.terminal import results_summary
 
 from tests.bench import spending
 from tests.conftest import COUNTERS, built, host_of
@@ -23,7 +23,7 @@ from tests.unit.test_hours import once, plan_of  # noqa: F401  fixtures
 # the 126 s of a block of everything.
 FIRST_METRICS = ("randomring_bandwidth", "pingpong_bandwidth", "randomaccess_rate", "ptrans_bandwidth")
 STEPS = "One container per core instead of one container"
-GIVEN = forecasts.Given(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
+GIVEN = forecasts.GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def answered(study, plan, blocks) -> tuple[list[str], list[Need]]:
 def test_the_answer_comes_first_in_every_time(name, least, large_cache_plan):
     study = built(name)
     plan = large_cache_plan(study)
-    usual = costs.of(plan)
+    usual = costs.of_plan(plan)
     for given, number in least.items():
         blocks = two_stages.first_stage(study, plan, given * 3600)
         there, first = answered(study, plan, blocks)
@@ -70,7 +70,7 @@ def test_ten_minutes_answer_the_first_three_benchmarks(liu2020, large_cache_plan
     assert len(asked_first) == 4 * 12 and set(asked_first) <= set(there)
     # Half of the time is for claims.
     of_answer = {cell: two_stages.LEAST for need in first if need.finding in there for cell in need.blocks}
-    assert costs.of(plan).seconds(of_answer) < 0.6 * two_stages.FOR_MEASURING * 540
+    assert costs.of_plan(plan).seconds(of_answer) < 0.6 * two_stages.FOR_MEASURING * 540
 
 
 def test_the_order_of_the_answer_is_that_of_its_file(liu2020, large_cache_plan):
@@ -96,7 +96,7 @@ def test_the_second_stage_gives_the_answer_as_much_as_the_claims(liu2020, plan_o
     judged = two_stages.reference(liu2020, plan_of(liu2020))
     now = dict.fromkeys(two_stages.blocks_of(judged.plan), 4)
     begun = judged._replace(plan=spending._planned(judged.plan, now))
-    measured = costs.of(judged.plan)
+    measured = costs.of_plan(judged.plan)
     blocks, ratios, chosen = two_stages._bought(begun, None, measured, 2000.0)
     cells = {cell for need in answer_needs.first(judged.ratios.values(), 4) for cell in need.blocks}
     before, after = (measured.seconds({cell: of[cell] for cell in cells}) for of in (now, blocks))
@@ -121,7 +121,7 @@ def test_the_time_that_is_recommended_answers_the_rest(liu2020, large_cache_plan
     plan = large_cache_plan(liu2020)
     begun = two_stages.first_stage(liu2020, plan, 540)
     nothing = two_stages.of_nothing(liu2020, plan)._replace(plan=spending._planned(plan, begun))
-    told = two_stages._of_answer(nothing, costs.of(plan), 0.15)
+    told = two_stages._of_answer(nothing, costs.of_plan(plan), 0.15)
     assert told["known"] == 0 and told["ratios"] == 84 and 0.15 < told["hours"] <= 0.5
     blocks = two_stages.first_stage(liu2020, plan, (told["hours"] - 0.15) * 3600, there=begun)
     assert len(answered(liu2020, plan, blocks)[0]) == 84
@@ -137,7 +137,9 @@ def too_short(liu2020, config, small_host):
     def table(left_out):
         cells = {path: {**cell, "repetitions": 0} if left_out(cell) else cell for path, cell in made["cells"].items()}
         seen = {**made, "cells": {path: cell for path, cell in cells.items() if not left_out(cell)}}
-        return answer.table(Measured(liu2020, {**made, "cells": cells}, *observed(seen, liu2020, [(several, 0.5)])), 0.05)
+        return answer.table(
+            StudyObservations(liu2020, {**made, "cells": cells}, *observed(seen, liu2020, [(several, 0.5)])), 0.05
+        )
 
     return table
 
@@ -151,14 +153,14 @@ def test_what_there_was_no_time_for_says_so_with_the_command(too_short, liu2020)
     table = too_short(lambda cell: cell["section"] in ("stream", "dgemm"))
     here = table[(table["hardware"] == "uma") & (table["against"] == "baseline")]
     assert set(here.loc[here["ratio"].isna(), "reason"]) == {TOO_SHORT}
-    (shown,) = answer_page.shown(table, liu2020, GIVEN)
+    (shown,) = answer_page.for_template(table, liu2020, GIVEN)
     assert shown["no_time"] == 16
     assert shown["said"].startswith(f"{STEPS}: 10 of 20 ratios lose more than 5 %. The largest: ")
     assert "10 of 40 ratios to bare metal lose more than 5 %." in shown["said"]
     assert "16 more ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)." in shown["said"]
     page = rendered([shown])
     assert page.count("not in the 0.15 h") == 16 + 1 and "too few runs" not in page and shown["said"] in page
-    (shown,) = answer_page.shown(table, liu2020)
+    (shown,) = answer_page.for_template(table, liu2020)
     assert rendered([shown]).count("not in the given time") == 16 + 1
     # p is adjusted only for the ratios that were measured.
     smallest = here.loc[here["p_beyond"].idxmin()]
@@ -171,21 +173,21 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
     answered = {"known": 28, "ratios": 84, "hours": 0.4}
     told = {"settled": 1, "testable": 50, "forecasts": [], "never": []}
     forecasts.add(tmp_path, hours=0.15, answer=answered, **told)
-    given = forecasts.given("liu2020", tmp_path)
+    given = forecasts.given_time("liu2020", tmp_path)
     assert given == GIVEN
-    said, recommendation = closing._answers(tmp_path / "answer.csv", liu2020)
+    said, recommendation = results_summary._answers(tmp_path / "answer.csv", liu2020)
     assert said.startswith(f"The answer: {STEPS}: 14 of 28 ratios lose more than 5 %.")
     assert " 56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)." in said
     assert recommendation.startswith(
         "Keep a job in one container with Docker and Singularity instance (otherwise every metric "
     )
-    (shown,) = answer_page.shown(answer.read(tmp_path / "answer.csv"), liu2020, given)
+    (shown,) = answer_page.for_template(answer.read(tmp_path / "answer.csv"), liu2020, given)
     assert said == f"The answer: {shown['said']}" and shown["said"] in rendered([shown])
     assert recommendation == shown["recommendation"]
 
 
 def test_where_nothing_was_measured_for_want_of_time_that_is_said(too_short, liu2020):
-    (shown,) = answer_page.shown(too_short(lambda cell: cell["mode"] == "exact"), liu2020, GIVEN)
+    (shown,) = answer_page.for_template(too_short(lambda cell: cell["mode"] == "exact"), liu2020, GIVEN)
     assert shown["said"] == "56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)."
     assert shown["said"] in rendered([shown])
     assert shown["recommendation"] == (
@@ -195,18 +197,18 @@ def test_where_nothing_was_measured_for_want_of_time_that_is_said(too_short, liu
 
 
 def test_an_older_forecast_of_no_answer_has_a_command_too(tmp_path):
-    assert forecasts.given("liu2020", tmp_path) is None
+    assert forecasts.given_time("liu2020", tmp_path) is None
     forecasts.add(tmp_path, hours=0.5, settled=1, testable=50, forecasts=[], never=[])
-    assert forecasts.given("liu2020", tmp_path).command == "./plimsoll reproduce liu2020 --hours 1"
+    assert forecasts.given_time("liu2020", tmp_path).command == "./plimsoll reproduce liu2020 --hours 1"
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
 def test_pages_and_terminal_say_the_same_of_every_study(name, tmp_path):
     study = built(name)
     kept = studies.STUDIES.parent.parent / "results/reference" / name / "answer.csv"
-    shown = answer_page.shown(answer.read(kept), study)
+    shown = answer_page.for_template(answer.read(kept), study)
     page = html.unescape(rendered(shown))
-    said = closing._answers(kept, study)
+    said = results_summary._answers(kept, study)
     texts = [text for one in shown for text in (one["said"], one["recommendation"])]
     assert all(texts) and len(said) == len(texts)
     for line, text in zip(said, texts, strict=True):

@@ -18,10 +18,10 @@ from plimsoll import designs, paths
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import (
+    archive_members,
     code_identity,
     crate,
     formats,
-    gathering,
     layout,
     opening,
     packing,
@@ -68,7 +68,7 @@ def archive(results, tmp_path_factory) -> Path:
 
 
 def pack(results: Path, target: Path, **more) -> bool:
-    return packing.pack(gathering.measured({STUDY: built(STUDY)}, results), results, target, **more)
+    return packing.pack(archive_members.measured_sessions({STUDY: built(STUDY)}, results), results, target, **more)
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -191,12 +191,12 @@ def test_planned_runs_that_have_no_record_are_told_and_excused(results, tmp_path
 def test_where_nothing_was_measured_there_is_nothing_to_archive(tmp_path):
     study = {STUDY: built(STUDY)}
     with pytest.raises(PlimsollError, match=f"^Nothing was measured of {STUDY} yet: ./plimsoll reproduce {STUDY} does.$"):
-        gathering.measured(study, tmp_path)
+        archive_members.measured_sessions(study, tmp_path)
     (tmp_path / STUDY / "runs/a").mkdir(parents=True)
     (tmp_path / STUDY / "runs/a/1.json").write_text("{}")
     (tmp_path / STUDY / "plan.json").write_text("{}")
     with pytest.raises(PlimsollError, match=f"^{tmp_path}/host.json is not there, and nothing can be made"):
-        gathering.measured(study, tmp_path)
+        archive_members.measured_sessions(study, tmp_path)
 
 
 @pytest.fixture

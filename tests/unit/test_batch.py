@@ -86,7 +86,7 @@ def test_figures_are_drawn_in_several_processes_at_once(results, tmp_path):
 
 def test_one_process_draws_while_another_workflow_measures(results, tmp_path):
     begun = time.monotonic()
-    with machine_lock.held(pytest.fail):
+    with machine_lock.hold(pytest.fail):
         draw(results, Pen(tmp_path, seconds=0.1))
     assert time.monotonic() - begun >= 0.6 and batch.Queue(results).take("fig05")
 

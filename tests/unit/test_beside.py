@@ -10,7 +10,7 @@ import pytest
 from plimsoll import designs
 from plimsoll.designs.program import effects, neighbour
 from plimsoll.designs.program.factors import ALONE, FIRST, HOST, OTHER, SAME
-from plimsoll.features.try_program import beside, files, stages, telling, timer
+from plimsoll.features.try_program import files, neighbour_runs, program_answer, stages, timer
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.unit import test_program as programs
@@ -29,7 +29,7 @@ def prepared(folder):
 def test_a_neighbour_runs_over_and_over_in_its_own_folder_and_ends_with_the_context(tmp_path):
     own = prepared(tmp_path)
     enter = lambda words: [str(timer.built()), *words]  # noqa: E731 - a name for one expression
-    with neighbour.beside(enter, own, ["sh", "-c", "echo $LOOP >> case.txt; echo noise; sleep 0.02"]):
+    with neighbour.run_repeatedly(enter, own, ["sh", "-c", "echo $LOOP >> case.txt; echo noise; sleep 0.02"]):
         deadline = time.monotonic() + 20
         while (own / "work/case.txt").read_text().count("yes") < 3:
             assert time.monotonic() < deadline
@@ -43,7 +43,7 @@ def test_a_neighbour_runs_over_and_over_in_its_own_folder_and_ends_with_the_cont
 @pytest.mark.parametrize(("command", "told"), [(["false"], "status 1"), (["no-such-program"], "status 127")])
 def test_a_run_whose_neighbour_ended_does_not_count(tmp_path, command, told):
     enter = lambda words: [str(timer.built()), *words]  # noqa: E731 - a name for one expression
-    with pytest.raises(InvalidOutput, match=told), neighbour.beside(enter, prepared(tmp_path), command):
+    with pytest.raises(InvalidOutput, match=told), neighbour.run_repeatedly(enter, prepared(tmp_path), command):
         time.sleep(1)
 
 
@@ -71,35 +71,35 @@ def world(costs: dict[tuple[str, str], float]):
 
 def test_the_sentence_says_what_a_neighbour_costs_here_in_one_container_and_in_two():
     found = effects.table(world({(SAME, HOST): 0.2, (OTHER, "docker"): 1.5}))
-    (told,) = telling.neighbour(STUDY, found)
+    (told,) = program_answer.neighbour(STUDY, found)
     here, one, two = told.split("; ")
     assert here.startswith("Beside `stress-ng --stream 1`: on this host it is 20 % slower than alone [+1")
     assert one.startswith("in one Docker container it is alike within 0.")
     assert two.startswith("in two Docker containers it is 2.5 times as slow as alone [2.")
-    assert telling.answer(STUDY, found) == telling.answer(STUDY, effects.table(programs.world({})))
+    assert program_answer.answer(STUDY, found) == program_answer.answer(STUDY, effects.table(programs.world({})))
 
 
 def test_too_few_runs_beside_a_neighbour_are_no_answer_and_none_is_given_without_one():
     few = effects.table(programs.world({}))
-    assert telling.neighbour(STUDY, few) == ["Beside `stress-ng --stream 1`: too few runs count for an answer."]
-    assert telling.neighbour(programs.STUDY, few) == []
+    assert program_answer.neighbour(STUDY, few) == ["Beside `stress-ng --stream 1`: too few runs count for an answer."]
+    assert program_answer.neighbour(programs.STUDY, few) == []
 
 
 def test_costs_of_a_neighbour_start_no_other_stage():
     found = effects.table(world({(SAME, "docker"): 0.5, (OTHER, "docker"): 0.5}))
     assert stages.steps_of(found) == stages.remedies_of(found) == stages.sides_of(found) == []
-    assert not telling.losses(STUDY, found)["docker"]
+    assert not program_answer.losses(STUDY, found)["docker"]
 
 
 def test_runs_beside_a_neighbour_are_in_one_block_with_those_without(monkeypatch, tmp_path):
-    made = {**STUDY, "experiments": beside.experiments(["host", "files", "docker"], ["docker", "singularity"])}
+    made = {**STUDY, "experiments": neighbour_runs.experiments(["host", "files", "docker"], ["docker", "singularity"])}
     assert stages._cells(made, ALONE, ["host", "docker"]) == [
         *("alone/host", "alone/docker", "same/host", "same/docker", "other/docker"),
     ]
     made["program"] = {**made["program"], "expected_seconds": 1.0, "runs": 1}
     each = stages.block_seconds(made["program"], ["host", "docker"]) / 2
     assert math.isclose(stages.missing(made, tmp_path, ALONE, ["host", "docker"]), stages.LEAST * 5 * each)
-    assert "Singularity" in beside.left_out(["docker", "singularity"]) and beside.left_out(["docker"]) is None
+    assert "Singularity" in neighbour_runs.left_out(["docker", "singularity"]) and neighbour_runs.left_out(["docker"]) is None
 
 
 def test_only_cells_with_a_neighbour_depend_on_it():

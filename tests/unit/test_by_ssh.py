@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from plimsoll import paths
 from plimsoll.errors import PlimsollError
-from plimsoll.features.hosts import by_ssh
+from plimsoll.features.hosts import ssh_host
 
 # Stand-in for ssh: runs its command in a home folder of its own. If `away` exists, no host is reached. If `cut` exists,
 # the next fetch ends after 200 bytes.
@@ -49,7 +49,7 @@ class World:
         ssh = folder / "ssh"
         ssh.write_text(SSH.format(folder=folder))
         ssh.chmod(0o755)
-        self.host = by_ssh.Reached("far", "me@far", "kept/far")
+        self.host = ssh_host.SshHost("far", "me@far", "kept/far")
 
     @property
     def there(self) -> Path:
@@ -61,7 +61,7 @@ class World:
         path.write_text(text)
 
     def measure(self, *words: str) -> None:
-        by_ssh.measure(self.host, self.here, self.folder / "images", list(words))
+        ssh_host.measure(self.host, self.here, self.folder / "images", list(words))
 
     def results(self) -> set[str]:
         return {str(path.relative_to(self.here)) for path in self.here.rglob("*") if path.is_file()}
@@ -70,8 +70,8 @@ class World:
 @pytest.fixture
 def world(tmp_path, monkeypatch) -> World:
     made = World(tmp_path)
-    monkeypatch.setattr(by_ssh, "SSH", (str(tmp_path / "ssh"),))
-    monkeypatch.setattr(by_ssh, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(ssh_host, "SSH", (str(tmp_path / "ssh"),))
+    monkeypatch.setattr(ssh_host, "AGAIN_SECONDS", 0.05)
     monkeypatch.setattr(paths, "PROJECT", made.project)
     return made
 
@@ -126,12 +126,12 @@ def test_a_host_that_stays_away_is_given_up(world, monkeypatch):
 
     def look(host):
         if (there := next(looks, None)) is None:
-            raise host.failed("looking", by_ssh.CUT_OFF, "No route to host")
+            raise host.failed("looking", ssh_host.CUT_OFF, "No route to host")
         return there
 
-    monkeypatch.setattr(by_ssh, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(by_ssh.Reached, "look", look)
-    with pytest.raises(by_ssh.CutOff, match="No route to host"):
+    monkeypatch.setattr(ssh_host, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(ssh_host.SshHost, "look", look)
+    with pytest.raises(ssh_host.CutOff, match="No route to host"):
         world.measure()
 
 
@@ -160,7 +160,7 @@ def test_a_project_that_is_no_checkout_is_refused(world):
 
 
 def test_without_ssh_the_sentence_says_what_to_install(world, monkeypatch):
-    monkeypatch.setattr(by_ssh, "SSH", ("no-such-ssh",))
+    monkeypatch.setattr(ssh_host, "SSH", ("no-such-ssh",))
     with pytest.raises(PlimsollError, match="ssh is not installed here"):
         world.measure()
 

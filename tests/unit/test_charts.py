@@ -57,8 +57,8 @@ def changed(told: FigureData, which, change) -> FigureData:
     return replace(told, observations=table)
 
 
-def drawn(told: FigureData) -> chart.Drawn:
-    return chart.drawn(designs.find(told.design).chart(told.chart), told)
+def drawn(told: FigureData) -> chart.DrawnFigure:
+    return chart.draw_figure(designs.find(told.design).chart(told.chart), told)
 
 
 def texts(figure) -> list[Text]:
@@ -218,7 +218,7 @@ def test_a_ratio_is_printed_where_its_interval_leaves_out_one():
     figure = drawn(told).figure
     ratios = {text for text in printed(figure) if text.startswith("×")}
     assert "×0.10" in ratios
-    compared = cells.compared(told.observations, drawn(told).summary, "ratio_to_bare", cells.bare_metal)
+    compared = cells.with_ratio(told.observations, drawn(told).summary, "ratio_to_bare", cells.bare_metal)
     assert ratios == {bars.factor(row["ratio"]) for row in compared.to_dict("records") if bars.excludes_one(row)}
     row = compared[(compared["runtime"] == "singularity") & (compared["scheme"] == "E2")].iloc[0]
     assert row["ratio"] > 1.5 and row["ratio_low"] < 1 < row["ratio_high"]
@@ -404,7 +404,7 @@ def test_scenarios_show_every_container_of_the_paper_s_host(liu2020, config, pap
 
     made = planner.make(liu2020, studies.profile("paper"), paper_host, config, {})
     for name, containers in (("fig04", 2 * (31 + 15)), ("fig30", None)):
-        told = render.described(liu2020, made, name, pd.DataFrame(), {})
+        told = render.figure_data(liu2020, made, name, pd.DataFrame(), {})
         found = drawn(told)
         summary = found.summary
         if containers:
@@ -425,7 +425,7 @@ def test_schemes_of_a_small_host_have_titles_apart(liu2020, config, small_host, 
     from plimsoll.planning import planner
 
     made = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
-    check(drawn(render.described(liu2020, made, name, pd.DataFrame(), {})).figure)
+    check(drawn(render.figure_data(liu2020, made, name, pd.DataFrame(), {})).figure)
 
 
 def test_what_cannot_be_measured_is_said_in_place_of_the_figure(tmp_path):

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from plimsoll import designs, paths, runtimes
 from plimsoll.claims import answer, book, evaluate, findings, verdicts
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Contrast
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.claims.verdicts import Strength
 from plimsoll.config import studies
 from plimsoll.designs.splitting import contrasts
@@ -318,7 +318,7 @@ def observed(made, liu2020, effects, spread=0.01, seed=4):
 def judged(claims, liu2020, made, small_host):
     def judged(numbers, effects, spread=0.01, repetitions=10):
         planned = {**made(small_host), "repetitions": repetitions}
-        measured = Measured(liu2020, planned, *observed(planned, liu2020, effects, spread))
+        measured = StudyObservations(liu2020, planned, *observed(planned, liu2020, effects, spread))
         wanted = [number if isinstance(number, dict) else by_id(claims, number) for number in numbers]
         results, table = evaluate.evaluate(wanted, measured, 0.05)
         return results, table
@@ -471,7 +471,7 @@ def test_what_was_collected_before_a_metric_was_there_decides_nothing(claims, li
     planned = made(small_host)
     observations, runs = observed(planned, liu2020, [])
     new = {name for number in (5, 6, 9, 11, 28) for part in by_part(by_id(claims, number)) for name in part["metrics"]}
-    measured = Measured(liu2020, planned, observations[~observations["metric"].isin(new)], runs)
+    measured = StudyObservations(liu2020, planned, observations[~observations["metric"].isin(new)], runs)
     results, _ = evaluate.evaluate([by_id(claims, number) for number in (5, 6, 9)], measured, 0.05)
     assert {result["verdict"] for result in results} == {verdicts.INCONCLUSIVE}
 
@@ -587,7 +587,7 @@ def test_memory_contention_is_relative_to_one_rank_alone(claims, liu2020, made, 
         return metric == "stream_stalls" and cell["hardware"] == "uma"
 
     observations, runs = observed(planned, liu2020, [(stalls, 0.1), (uma, 2.0)])
-    measured = Measured(liu2020, planned, observations, runs)
+    measured = StudyObservations(liu2020, planned, observations, runs)
     results, table = evaluate.evaluate([by_id(claims, 75)], measured, 0.05)
     assert results[0]["verdict"] == verdicts.REPRODUCED
     # Stall cycles per work cycle are about 1 alone, 10 on NUMA and 20 on UMA. The ratios are about 4.5 and 9.5.

@@ -100,7 +100,7 @@ def built(tmp_path, monkeypatch):
 
 
 def test_all_that_is_kept_for_the_next_run_is_removed_and_nothing_of_others(built, tmp_path):
-    with machine_lock.held(lambda holder: None):
+    with machine_lock.hold(lambda holder: None):
         machine_lock.note_sweep(whole=False)
     (tmp_path / "locks/plimsoll.measuring.0").touch()
     both = [types.SimpleNamespace(forget=lambda: ["image plimsoll/hpcc:1"]) for _ in range(2)]
@@ -173,7 +173,7 @@ def test_a_folder_of_a_killed_process_goes_with_the_next_one_and_one_in_use_does
 
 def test_a_folder_that_was_taken_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made, locked = [], private.locked
+    made, locked = [], private.lock
 
     def loses_the_first(folder):
         made.append(folder)
@@ -182,6 +182,6 @@ def test_a_folder_that_was_taken_before_it_was_locked_is_made_anew(tmp_path, mon
             fcntl.flock(other, fcntl.LOCK_EX)
         return locked(folder)
 
-    monkeypatch.setattr(private, "locked", loses_the_first)
+    monkeypatch.setattr(private, "lock", loses_the_first)
     with private.temporary("figure-") as folder:
         assert folder == made[1] != made[0]

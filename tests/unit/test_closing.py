@@ -6,7 +6,7 @@ import shutil
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll.claims import verdicts
-from plimsoll.terminal import closing
+from plimsoll.terminal import results_summary
 
 from tests.conftest import REFERENCE
 from tests.unit.test_pages_of_studies import verdicts_of
@@ -41,36 +41,36 @@ REPRODUCED, CONTRADICTED, OPEN = verdicts.REPRODUCED, verdicts.CONTRADICTED, ver
 
 
 def chosen(results, rows, number=5):
-    return [result["id"] for result, _ in closing.choose(results, rows, number)]
+    return [result["id"] for result, _ in results_summary.choose(results, rows, number)]
 
 
 def test_half_as_much_is_as_telling_as_twice_as_much():
     twice, half = row("a", REPRODUCED, 1.0, 0.8, 1.25), row("a", REPRODUCED, -0.5, 1 / 2.25 - 1, 1 / 1.8 - 1)
-    assert closing.telling(twice) == pytest.approx(closing.telling(half))
+    assert results_summary.telling(twice) == pytest.approx(results_summary.telling(half))
 
 
 def test_the_distance_is_in_widths_of_the_interval():
-    assert closing.telling(row("a", REPRODUCED, -1.3, -1.5, -1.1)) == pytest.approx(1.1 / 0.4)
+    assert results_summary.telling(row("a", REPRODUCED, -1.3, -1.5, -1.1)) == pytest.approx(1.1 / 0.4)
     near, far = row("a", REPRODUCED, 0.2, 0.1, 0.3), row("a", REPRODUCED, 0.2, 0.19, 0.21)
-    assert closing.telling(far) > closing.telling(near) > 0
+    assert results_summary.telling(far) > results_summary.telling(near) > 0
 
 
 def test_of_sides_that_are_alike_it_is_the_room_to_the_margin():
     alike, barely = row("a", REPRODUCED, 0, -0.01, 0.01), row("a", REPRODUCED, 0.03, 0.0, 0.049)
-    assert closing.telling(alike) > closing.telling(barely) > 0
-    assert closing.telling(row("a", OPEN, 0.1, -0.2, 0.5)) == 0
+    assert results_summary.telling(alike) > results_summary.telling(barely) > 0
+    assert results_summary.telling(row("a", OPEN, 0.1, -0.2, 0.5)) == 0
 
 
 def test_shares_of_runs_and_effects_without_an_interval_come_last():
-    assert closing.telling(row("a", REPRODUCED, 1, 0.8, 1, scale=closing.SHARE)) == -1
-    assert closing.telling(row("a", REPRODUCED, 1, NAN, NAN)) == -1
+    assert results_summary.telling(row("a", REPRODUCED, 1, 0.8, 1, scale=results_summary.SHARE)) == -1
+    assert results_summary.telling(row("a", REPRODUCED, 1, NAN, NAN)) == -1
 
 
 def test_inconclusive_findings_are_never_told():
     results = [result("a", OPEN), result("b", verdicts.NOT_TESTABLE), result("c", REPRODUCED, 2)]
     rows = [row("a", REPRODUCED, 5, 4.9, 5.1), row("a", OPEN, 5, 4.9, 5.1), row("c", REPRODUCED, 0.2, 0.1, 0.3)]
     assert chosen(results, rows) == ["c"]
-    assert "None of them is decided here." in closing.text("s", results[:2], rows, short)
+    assert "None of them is decided here." in results_summary.text("s", results[:2], rows, short)
 
 
 def test_contradicted_first_and_then_the_furthest_from_no_effect():
@@ -97,13 +97,13 @@ def test_the_comparison_that_is_shown_has_the_claims_verdict():
         row("a", CONTRADICTED, -0.5, -0.6, -0.4),
         row("a", CONTRADICTED, -0.1, -0.2, -0.01),
     ]
-    ((_, shown),) = closing.choose([result("a", CONTRADICTED, 3)], rows)
+    ((_, shown),) = results_summary.choose([result("a", CONTRADICTED, 3)], rows)
     assert shown is rows[1]
 
 
 def test_effects_for_people():
     def effect(quantity, *numbers):
-        return closing.effect({**result("a", REPRODUCED), "quantity": quantity}, row("a", REPRODUCED, *numbers))
+        return results_summary.effect({**result("a", REPRODUCED), "quantity": quantity}, row("a", REPRODUCED, *numbers))
 
     assert effect(None, -0.5, -0.6, -0.4) == "−50 % [−60 %, −40 %]"
     assert effect(None, 18, 9, 38) == "×19 [×10, ×39]"
@@ -117,10 +117,10 @@ def test_effects_for_people():
 def test_a_finding_about_the_whole_is_told_by_its_average():
     whole = {"effect": -0.3, "low": -0.35, "high": -0.25, "margin": 0.05, "cells": 8, "n": 5}
     on_average = {**result("a", CONTRADICTED, 8), "holds": "average", "whole": whole}
-    said = closing.text("s", [on_average], [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short)
+    said = results_summary.text("s", [on_average], [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short)
     assert "On the whole: −30 % [−35 %, −25 %], the average of 8 comparisons over 5 blocks." in " ".join(said.split())
     assert "−50 %" not in said
-    of_spread = closing.text("s", [{**on_average, "quantity": "dispersion"}], [], short)
+    of_spread = results_summary.text("s", [{**on_average, "quantity": "dispersion"}], [], short)
     assert "over 5 blocks. (difference of spread)" in " ".join(of_spread.split())
 
 
@@ -130,7 +130,9 @@ def test_of_a_finding_that_is_asked_in_part_it_is_told_which():
         {"says": "mostly in the reduce", "verdict": REPRODUCED},
     ]
     in_part = {**result("a", REPRODUCED), "parts": parts, "in_part": True}
-    said = " ".join(closing.text("s", [in_part, result("b", REPRODUCED)], [row("a", REPRODUCED, 2, 1, 3)], short).split())
+    said = " ".join(
+        results_summary.text("s", [in_part, result("b", REPRODUCED)], [row("a", REPRODUCED, 2, 1, 3)], short).split()
+    )
     assert "2 reproduced (1 in part)" in said
     assert "reproduced, in part (a): a is said. Asked here: “mostly in the reduce”. Here: +200 %" in said
 
@@ -141,13 +143,13 @@ def test_an_aside_that_is_not_reproduced_is_told_beside_the_sentence():
         {"says": "less strongly", "verdict": CONTRADICTED, "aside": True},
     ]
     results = [{**result("a", REPRODUCED), "parts": parts, "in_part": True}]
-    said = " ".join(closing.text("s", results, [row("a", REPRODUCED, 2, 1, 3)], short).split())
+    said = " ".join(results_summary.text("s", results, [row("a", REPRODUCED, 2, 1, 3)], short).split())
     assert "Asked here: “the same happens”. An aside: “less strongly” is contradicted." in said
 
 
 def test_a_decided_finding_that_many_claims_could_bring_about_by_chance_is_told_so():
     results = [{**result("a", REPRODUCED), "q": 0.08, "robust": False}, {**result("b", REPRODUCED), "q": 0.01, "robust": True}]
-    said = " ".join(closing.text("s", results, [row(name, REPRODUCED, 2, 1, 3) for name in "ab"], short).split())
+    said = " ".join(results_summary.text("s", results, [row(name, REPRODUCED, 2, 1, 3) for name in "ab"], short).split())
     assert "1 of the decided not robust to the number of claims" in said
     assert (
         said.count("q among the study's claims: 0.08, so it is not robust to the number of claims.") == 1 and "0.01" not in said
@@ -166,12 +168,12 @@ def test_a_decided_finding_that_many_claims_could_bring_about_by_chance_is_told_
 )
 def test_beside_a_verdict_stands_how_many_sessions_have_it(each, words):
     results = [{**result("a", REPRODUCED), "sessions": each}]
-    assert words in " ".join(closing.text("s", results, [row("a", REPRODUCED, 2, 1, 3)], short).split())
+    assert words in " ".join(results_summary.text("s", results, [row("a", REPRODUCED, 2, 1, 3)], short).split())
 
 
 def test_of_a_finding_whose_neighbours_nobody_could_see_that_is_told():
     results = [{**result("a", REPRODUCED), "unwatched": 2.0}, result("b", REPRODUCED)]
-    said = " ".join(closing.text("s", results, [row(name, REPRODUCED, 2, 1, 3) for name in "ab"], short).split())
+    said = " ".join(results_summary.text("s", results, [row(name, REPRODUCED, 2, 1, 3) for name in "ab"], short).split())
     assert said.count("In 2 of the cells that it is about, what neighbours used could not be told apart from the runs") == 1
 
 
@@ -181,7 +183,7 @@ def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
         "a core each": {"verdict": REPRODUCED, "whole": None, "effect_least": -0.5, "effect_most": -0.3},
     }
     results = [{**result(name, verdicts.CONDITIONAL), "arrangements": arranged} for name in "abc"]
-    said = " ".join(closing.text("s", results, [], short).split())
+    said = " ".join(results_summary.text("s", results, [], short).split())
     assert "It holds with a core each (−50 % to −30 %); is contradicted with one core (+100 % [+90 %, +110 %])." in said
     assert "conditional (b)" in said and "conditional (c)" not in said and "None of them is decided" not in said
 
@@ -190,7 +192,7 @@ def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
 def test_lines_fit_the_terminal(width):
     results = [result("a", CONTRADICTED, 8), result("b", OPEN)]
     results[0]["statement"] = "In a single container of any of these technologies the benchmark performs like bare metal. " * 2
-    said = closing.text("s", results, [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short, width)
+    said = results_summary.text("s", results, [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short, width)
     assert max(map(len, said.splitlines())) <= width
     assert " ".join(said.split()).startswith("s: 2 claims: 0 reproduced, 1 contradicted, 0 conditional, 1 inconclusive")
     joined = " ".join(said.split())
@@ -199,7 +201,7 @@ def test_lines_fit_the_terminal(width):
 
 
 def test_a_study_without_verdicts_says_how_they_are_made(tmp_path):
-    assert "s: no verdicts yet; ./plimsoll reproduce s makes them." in closing.of_studies(tmp_path, {"s": None})
+    assert "s: no verdicts yet; ./plimsoll reproduce s makes them." in results_summary.of_studies(tmp_path, {"s": None})
 
 
 def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, liu2020):
@@ -207,7 +209,7 @@ def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, li
     for kept, name in (("comparisons.csv", "together.csv"), ("answer.csv", "answer.csv")):
         shutil.copy(REFERENCE / "liu2020" / kept, tmp_path / "liu2020" / name)
     (tmp_path / "liu2020/together.json").write_text(json.dumps(verdicts_of("liu2020")))
-    told = closing.of_studies(tmp_path, {"liu2020": liu2020, "jha2021": None}, 80)
+    told = results_summary.of_studies(tmp_path, {"liu2020": liu2020, "jha2021": None}, 80)
     assert told.startswith("liu2020: ") and "jha2021: no verdicts yet" in told
     assert "The answer: " in told and "ratios to bare metal lose more than 5 %" in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 80

@@ -11,7 +11,7 @@ from plimsoll import runtimes
 from plimsoll.host import cgroup
 from plimsoll.mpi.job import Job
 from plimsoll.runtimes.base import LABEL, LABELLED, Place
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 from tests.conftest import DATA, PROJECT
 

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from plimsoll import cli, designs
 from plimsoll.analysis import cell_paths, collect
-from plimsoll.claims import across, verdicts
+from plimsoll.claims import host_agreement, verdicts
 from plimsoll.config import studies as configured
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import opening
-from plimsoll.features.compare import choices, drawing, junit, studies, two_sets
+from plimsoll.features.compare import comparison_figure, comparison_options, junit, studies, two_sets
 from plimsoll.measuring import record
 from plimsoll.planning import planner
 from plimsoll.result_sets import comparable, findings, sets
@@ -47,7 +47,7 @@ def folders(tmp_path) -> dict[str, Path]:
 @pytest.fixture
 def unillustrated(monkeypatch):
     """Draw nothing: that takes most of the time, and other tests check the figure."""
-    monkeypatch.setattr(drawing, "draw", lambda rows, margin: None)
+    monkeypatch.setattr(comparison_figure, "draw", lambda rows, margin: None)
 
 
 def changed(folder: Path, change, file: str = "observations.csv") -> None:
@@ -661,7 +661,7 @@ def test_every_study_of_the_reference_can_be_compared_with_itself():
     """The studies cover all designs: with iterations, with watched runs, and with counts that never vary."""
     for name in configured.names(configured.STUDIES):
         (one,) = sets.read(REFERENCE / name).values()
-        found = studies.compare(configured.load(name, designs.known()), one, one, choices.Asked())
+        found = studies.compare(configured.load(name, designs.known()), one, one, comparison_options.ComparisonOptions())
         assert not found.refusal and set(found.left_out.values()) <= {comparable.EMULATED} and len(found.rows) > 10
         assert set(found.rows["answer"]) <= {"alike", "undecided"}
         assert {finding["standing"] for finding in found.findings} <= {findings.ALIKE, findings.OPEN}
@@ -684,7 +684,7 @@ def test_a_cell_as_a_whole_has_a_name(name):
 def test_watched_runs_decide_nothing():
     loaded = built("liu2020")
     (one,) = sets.read(REFERENCE / "liu2020").values()
-    found = studies.compare(loaded, one, one, choices.Asked())
+    found = studies.compare(loaded, one, one, comparison_options.ComparisonOptions())
     watched = found.rows[found.rows["kind"] == studies.WATCHED]
     assert len(watched) > 100 and not watched["cell"].str.contains("/plain/").any()
     assert found.deciding["cell"][found.deciding["kind"] == studies.CELL].str.contains("/plain/").all()
@@ -743,7 +743,7 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
     ],
 )
 def test_whether_a_finding_was_asked_the_same(a, b, alike):
-    assert across.asked_alike(a, b) is alike and across.asked_alike(b, a) is alike
+    assert host_agreement.asked_alike(a, b) is alike and host_agreement.asked_alike(b, a) is alike
 
 
 @pytest.mark.usefixtures("unillustrated")
@@ -846,6 +846,6 @@ def test_two_sets_of_one_study_are_not_a_set(folders, tmp_path):
 def test_where_files_go_follows_from_the_names_of_the_sets(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     a, b = Path("results/reference/liu2020"), Path("results/sessions/liu2020/2")
-    assert choices.folder(a, b) == Path("results/compare/reference-liu2020-sessions-liu2020-2")
-    assert choices.folder(Path("results"), Path("/elsewhere/results/")) == Path("results/compare/results-elsewhere")
-    assert choices.name_of(Path("/some/where/else")) == "else"
+    assert comparison_options.folder(a, b) == Path("results/compare/reference-liu2020-sessions-liu2020-2")
+    assert comparison_options.folder(Path("results"), Path("/elsewhere/results/")) == Path("results/compare/results-elsewhere")
+    assert comparison_options.name_of(Path("/some/where/else")) == "else"

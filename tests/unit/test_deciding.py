@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from plimsoll.claims import deciding
-from plimsoll.claims.measured import Measured
+from plimsoll.claims import decision_cost
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.pages import wording
 from plimsoll.planning import forecasts
 
@@ -18,7 +18,7 @@ PLAN = {
 STUDY = {"metrics": {}}
 
 
-class Plain(Measured):
+class Plain(StudyObservations):
     """Measured data that have only the durations of runs."""
 
     def __init__(self, runs: list[dict]):
@@ -27,9 +27,9 @@ class Plain(Measured):
 
 
 def deciding_seconds(runs: pd.DataFrame) -> dict[str, float]:
-    from plimsoll.claims import measured
+    from plimsoll.claims import study_observations
 
-    return measured._seconds(runs, PLAN["factors"])
+    return study_observations._seconds(runs, PLAN["factors"])
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_run_takes_what_its_phases_took_or_what_the_plan_expects(measured):
 
 
 def test_it_takes_the_missing_repetitions_of_its_cells(measured):
-    found = deciding.of(claim(), [row()], measured)
+    found = decision_cost.estimate(claim(), [row()], measured)
     assert (found["repetitions"], found["cells"], found["runs"]) == (12, 2, 14)
     assert found["seconds"] == 7 * (4.0 + 7.0) and found["all_seconds"] == 7 * (4.0 + 7.0 + 7.0)
     # An interval of 0.4 with 5 blocks is 0.26 wide with 12, so the usual width of 0.1 does not end the rounds earlier.
@@ -64,12 +64,12 @@ def test_it_takes_the_missing_repetitions_of_its_cells(measured):
 
 
 def test_what_losses_are_relative_to_is_repeated_too(measured):
-    found = deciding.of(claim(), [row(reference_a="3a/x")], measured)
+    found = decision_cost.estimate(claim(), [row(reference_a="3a/x")], measured)
     assert (found["cells"], found["runs"]) == (3, 21)
 
 
 def test_a_narrow_interval_is_asked_to_be_narrower(measured):
-    assert deciding.of(claim(), [row(low=-0.05, high=0.05)], measured)["width"] == 0.06
+    assert decision_cost.estimate(claim(), [row(low=-0.05, high=0.05)], measured)["width"] == 0.06
 
 
 @pytest.mark.parametrize(
@@ -85,39 +85,39 @@ def test_a_narrow_interval_is_asked_to_be_narrower(measured):
     ],
 )
 def test_what_make_precise_cannot_decide_has_a_reason(measured, given, of_row, reason):
-    assert reason in deciding.of(claim(**given), [row(**of_row)], measured)["undecidable"]
+    assert reason in decision_cost.estimate(claim(**given), [row(**of_row)], measured)["undecidable"]
 
 
 def test_what_precise_cannot_decide_has_the_runs_and_the_time_that_would(measured):
-    found = deciding.of(claim(needed=400), [row()], measured)
+    found = decision_cost.estimate(claim(needed=400), [row()], measured)
     assert (found["repetitions"], found["cells"], found["runs"]) == (400, 2, 790)
     assert found["seconds"] == 395 * (4.0 + 7.0) and "width" not in found
     # As many as were estimated were made, and did not decide it.
-    assert deciding.of(claim(needed=20, n_most=30), [row(n=30)], measured)["repetitions"] == 60
+    assert decision_cost.estimate(claim(needed=20, n_most=30), [row(n=30)], measured)["repetitions"] == 60
     for unknown in (claim(needed=10001), claim(needed=None)):
-        assert deciding.of(unknown, [row()], measured).keys() == {"undecidable"}
-    assert deciding.of(claim(), [row(n=2)], measured).keys() == {"undecidable"}
+        assert decision_cost.estimate(unknown, [row()], measured).keys() == {"undecidable"}
+    assert decision_cost.estimate(claim(), [row(n=2)], measured).keys() == {"undecidable"}
 
 
 def test_a_comparison_that_was_not_measured_keeps_a_claim_open():
     rows = [row(n=0, verdict="not measured"), row(verdict="reproduced")]
-    assert deciding.still_open(claim(), rows) == rows[:1]
+    assert decision_cost.still_open(claim(), rows) == rows[:1]
 
 
 def test_what_narrowly_was_not_decided_gets_another_round(measured):
-    assert deciding.of(claim(needed=4), [row()], measured)["repetitions"] == 10
+    assert decision_cost.estimate(claim(needed=4), [row()], measured)["repetitions"] == 10
 
 
 def test_what_is_decided_takes_nothing(measured):
-    assert deciding.of(claim(verdict="reproduced"), [row()], measured) is None
-    assert deciding.of(claim(), [], measured) is None
+    assert decision_cost.estimate(claim(verdict="reproduced"), [row()], measured) is None
+    assert decision_cost.estimate(claim(), [], measured) is None
 
 
 def test_decided_parts_and_comparisons_are_not_asked_again():
     parts = [{"verdict": "reproduced"}, {"verdict": "inconclusive"}]
     rows = [row(part=1), row(part=2), row(part=2, verdict="reproduced")]
-    assert deciding.still_open(claim(parts=parts), rows) == [rows[1]]
-    assert deciding.still_open(claim(holds="average", whole={"n": 5}), rows) == rows
+    assert decision_cost.still_open(claim(parts=parts), rows) == [rows[1]]
+    assert decision_cost.still_open(claim(holds="average", whole={"n": 5}), rows) == rows
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_decided_parts_and_comparisons_are_not_asked_again():
 def test_what_there_was_no_time_for_is_told_from_runs_that_failed(measured, planned, stages, said):
     measured.plan = {**PLAN, "cells": {**PLAN["cells"], "2/x": {**PLAN["cells"]["2/x"], "repetitions": planned}}}
     measured.study = SimpleNamespace(design=SimpleNamespace(factors=SimpleNamespace(STAGES=stages)))
-    found = deciding.of(claim(), [row(n=0)], measured)
+    found = decision_cost.estimate(claim(), [row(n=0)], measured)
     assert said in found["undecidable"]
     if stages:
         short = {**claim(decide=found, study="liu2020")}, [row(n=0, detectable=None, test="none: too few blocks")]
-        given = forecasts.Given(0.15, "./plimsoll reproduce liu2020 --hours 0.3")
-        (_, told) = wording.undecided(*short, given)
+        given = forecasts.GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.3")
+        (_, told) = wording.decision_hints(*short, given)
         assert told == "Not in the 0.15 h: ./plimsoll reproduce liu2020 --hours 0.3 measures more."
-        assert wording.undecided(*short)[1] == "The time that was given is too short for it."
+        assert wording.decision_hints(*short)[1] == "The time that was given is too short for it."

@@ -126,7 +126,7 @@ class Cells(design.Cells):
         for name, experiment in study["experiments"].items():
             for runtime, asked in product(experiment["runtime"], experiment["asked"]):
                 cell = {"path": f"{runtime}/{asked}", "runtime": runtime, "asked": str(asked), "experiments": []}
-                cell |= {"host": sizing.of(host)["host"], "parameters": {"milliseconds": asked}, "useful": True}
+                cell |= {"host": sizing.of_host(host)["host"], "parameters": {"milliseconds": asked}, "useful": True}
                 cell |= {"expected_seconds": asked / 1000, "reason": unavailable.get(runtime)}
                 cell["fingerprint"] = record.identify(self.measured(cell))
                 cells.append((name, cell))
@@ -182,7 +182,7 @@ def test_a_new_design_is_planned_with_the_required_members_alone(sleepers, plan)
         **dict.fromkeys(("docker/1", "docker/5"), 0),
     }
     assert len(plan["order"]) == 4 and "4 runs" in planner.summary(plan)
-    assert [cell["path"] for cell in availability.shown(plan, sleepers, "fig1")] == list(plan["cells"])
+    assert [cell["path"] for cell in availability.shown_cells(plan, sleepers, "fig1")] == list(plan["cells"])
     assert availability.figure(plan, sleepers, "fig1") is None and availability.metrics(plan, sleepers, ["slept"]) == {}
 
 

@@ -94,7 +94,7 @@ def test_a_command_of_plimsoll_can_be_typed(command):
     known(given.get("runtimes") or (), names.runtimes())
     known(filter(None, [given.get("profile")]), names.profiles())
     settings = [word for word in given.get("config") or () if not PLACEHOLDER.fullmatch(word)]
-    selected = studies.selected(configuration.read(settings)["studies"])
+    selected = studies.select(configuration.read(settings)["studies"])
     for figure in given.get("figure") or ():
         asked = [study for study in given["studies"] or selected if not PLACEHOLDER.fullmatch(study)]
         assert all(show.find(figure, [study]).study == study for study in asked)

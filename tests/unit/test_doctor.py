@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from plimsoll.errors import PlimsollError
 from plimsoll.features.doctor import (
-    company,
     doctor,
     examination,
     finding,
     kernel,
     memory,
-    places,
+    neighbours,
     processors,
     readings,
     runtimes,
+    storage,
 )
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding
 from plimsoll.host import disk, quiet_settings, slowdowns, system, topology
@@ -50,7 +50,7 @@ def window(memory=(4 * GIB, 4 * GIB), **used) -> readings.Window:
 def look(tmp_path):
     """Return a function that sees the made-up machine with two sockets, with some files, and with other values."""
 
-    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> readings.Seen:
+    def of(files=None, machine=machines.TWO_SOCKETS, **values) -> readings.Readings:
         root = put(machine.write(tmp_path / "machine"), files or {})
         sysfs = root / "sys"
         allowed = {"cpusets": True, "root": True, "events": {"cycles": "cycles"}, "perf_event_paranoid": "2"}
@@ -66,7 +66,7 @@ def look(tmp_path):
             "runtimes": {"docker": Runtime("required", version="Docker 28")},
             "folder": tmp_path,
         }
-        return readings.Seen(**{**usual, **values})
+        return readings.Readings(**{**usual, **values})
 
     return of
 
@@ -120,10 +120,10 @@ def test_files_of_the_kernel(look, judge, files, level, value):
         (memory.swap, {"swap": (1, GIB)}, WARNS),
         (memory.growing, {"window": window(memory=(4 * GIB, 4 * GIB))}, FINE),
         (memory.growing, {"window": window(memory=(4 * GIB, 5 * GIB))}, WARNS),
-        (company.busy, {"window": window(machine=0.2)}, FINE),
-        (company.busy, {"window": window(machine=0.5)}, WARNS),
-        (company.swapping, {"window": window(swapped=0.0)}, FINE),
-        (company.swapping, {"window": window(swapped=5e6)}, WARNS),
+        (neighbours.busy, {"window": window(machine=0.2)}, FINE),
+        (neighbours.busy, {"window": window(machine=0.5)}, WARNS),
+        (neighbours.swapping, {"window": window(swapped=0.0)}, FINE),
+        (neighbours.swapping, {"window": window(swapped=5e6)}, WARNS),
         (kernel.groups, {"cgroup": "1"}, FINE),
         (kernel.groups, {"cgroup": "none"}, WARNS),
     ],
@@ -143,7 +143,7 @@ def test_heat_and_quotas_at_work_warn(look):
 
 
 def test_the_busiest_is_named(look):
-    assert "loop, process 7 of ann" in company.busy(look(window=window(machine=0.5))).value
+    assert "loop, process 7 of ann" in neighbours.busy(look(window=window(machine=0.5))).value
 
 
 def test_a_cache_that_is_too_large_for_its_cores_is_shared_with_other_machines(look):
@@ -174,17 +174,17 @@ def test_counters_and_rights(look):
 
 def test_a_quiet_machine_is_named(look, monkeypatch):
     assert "quiet machine" not in [one.name for one in kernel.findings(look())]
-    monkeypatch.setattr(quiet_settings, "noted", lambda: {"kept": True})
+    monkeypatch.setattr(quiet_settings, "read_note", lambda: {"kept": True})
     assert "quiet machine" in [one.name for one in kernel.findings(look())]
 
 
 def test_other_containers_and_measurements():
-    assert company.containers(Counter()).level == FINE
-    there = company.containers(Counter({"Podman": 1, "Docker or containerd": 2}))
+    assert neighbours.containers(Counter()).level == FINE
+    there = neighbours.containers(Counter({"Podman": 1, "Docker or containerd": 2}))
     assert there.value == "2 of Docker or containerd, 1 of Podman" and there.remedy.startswith("docker ps; podman ps (")
-    assert company.measuring(True, "").level == FINE
-    assert company.measuring(False, "").level == WARNS
-    assert company.measuring(True, "a measurement of ann was killed").level == NOTE
+    assert neighbours.measuring(True, "").level == FINE
+    assert neighbours.measuring(False, "").level == WARNS
+    assert neighbours.measuring(True, "a measurement of ann was killed").level == NOTE
 
 
 def test_a_required_runtime_that_is_silent_stops_and_an_optional_one_does_not(look):
@@ -206,22 +206,22 @@ def test_a_required_runtime_that_is_silent_stops_and_an_optional_one_does_not(lo
 @pytest.mark.parametrize(("left", "level"), [(GIB, STOPS), (4 * GIB, WARNS), (100 * GIB, FINE)])
 def test_free_space(monkeypatch, tmp_path, left, level):
     monkeypatch.setattr(disk, "free_bytes", lambda folder: left)
-    (found,) = places.free({"results": tmp_path})
+    (found,) = storage.free({"results": tmp_path})
     assert (found.level, found.name) == (level, "disk of results")
 
 
 def test_a_disk_is_named_once_and_a_folder_that_is_not_there_by_the_one_above(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "not/there"))
-    monkeypatch.setattr(places.lock, "TEMPORARY", tmp_path / "temporary")
-    assert places.places(tmp_path, ["bare"]) == {"results": tmp_path}
+    monkeypatch.setattr(storage.lock, "TEMPORARY", tmp_path / "temporary")
+    assert storage.places(tmp_path, ["bare"]) == {"results": tmp_path}
 
 
 def test_files_of_others(tmp_path, monkeypatch):
     for name in ("results/liu2020/runs", "results/reference/liu2020", ".snakemake/log"):
         (tmp_path / name).mkdir(parents=True)
-    assert places.owners(tmp_path).level == FINE
+    assert storage.owners(tmp_path).level == FINE
     monkeypatch.setattr(os, "access", lambda path, how: path.name != "log" and "reference" not in path.parts)
-    found = places.owners(tmp_path)
+    found = storage.owners(tmp_path)
     assert found.level == STOPS and ".snakemake/log" in found.value and found.remedy == "sudo chown -R $USER .snakemake"
 
 
@@ -229,7 +229,7 @@ def test_files_of_others(tmp_path, monkeypatch):
 def test_root_among_the_files_of_another_user(tmp_path):
     (tmp_path / "results").mkdir()
     os.chown(tmp_path / "results", NOBODY, NOBODY)
-    found = places.owners(tmp_path)
+    found = storage.owners(tmp_path)
     assert found.level == WARNS and "nobody" in found.value
 
 

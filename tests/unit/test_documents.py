@@ -93,16 +93,16 @@ def test_unknown_studies_and_profiles_are_refused():
     with pytest.raises(
         PlimsollError, match=r"There is no study 'liu2021' \(did you mean liu2020\?\): config/studies/ has .*liu2020"
     ):
-        studies.selected(["liu2021"])
+        studies.select(["liu2021"])
     with pytest.raises(PlimsollError, match="There is no profile 'slow': config/profiles/ has ci, paper, quick"):
         studies.profile("slow")
 
 
 def test_studies_may_be_named_in_any_way():
-    assert studies.selected("all") == studies.names(studies.STUDIES)
-    assert studies.selected(["all"]) == studies.names(studies.STUDIES)
-    assert studies.selected("liu2020") == ["liu2020"]
-    assert studies.selected("liu2020,liu2020") == ["liu2020"]
+    assert studies.select("all") == studies.names(studies.STUDIES)
+    assert studies.select(["all"]) == studies.names(studies.STUDIES)
+    assert studies.select("liu2020") == ["liu2020"]
+    assert studies.select("liu2020,liu2020") == ["liu2020"]
 
 
 @pytest.mark.parametrize("name", ["config", "profile", "study"])

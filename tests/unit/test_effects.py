@@ -8,7 +8,7 @@ from plimsoll.claims import quantities, verdicts
 from plimsoll.claims.quantities.count import share
 from plimsoll.features.compare import effects, two_sets
 from plimsoll.features.compare.two_sets import ALIKE, DIFFERENT, UNDECIDED, Terms
-from plimsoll.result_sets.sets import OF_COMPARISON, Judged
+from plimsoll.result_sets.sets import OF_COMPARISON, SessionVerdicts
 from scipy import special, stats
 
 OF_THESE_SESSIONS = Terms(session_blocks=np.inf)
@@ -35,15 +35,17 @@ def row(differences: np.ndarray, quantity: str = "value", **more) -> dict:
     return {**LABEL, **cells, **numbers, **more}
 
 
-def judged(rows: list[dict], **results: dict) -> Judged:
+def judged(rows: list[dict], **results: dict) -> SessionVerdicts:
     """Return a session's claims from their comparisons. Each is about all of its comparisons unless `results` says
     otherwise."""
     names = dict.fromkeys(one["claim"] for one in rows)
     told = {name: {"id": name, "holds": "each", **results.get(name.replace("-", "_"), {})} for name in names}
-    return Judged(told, pd.DataFrame(rows).reindex(columns=list(OF_COMPARISON)))
+    return SessionVerdicts(told, pd.DataFrame(rows).reindex(columns=list(OF_COMPARISON)))
 
 
-def compared(a: list[Judged], b: list[Judged], terms: Terms = OF_THESE_SESSIONS, tables: int = 1, but=()) -> effects.Effects:
+def compared(
+    a: list[SessionVerdicts], b: list[SessionVerdicts], terms: Terms = OF_THESE_SESSIONS, tables: int = 1, but=()
+) -> effects.Effects:
     return effects.compare(a, b, sorted({*a[-1].results, *b[-1].results}), but, terms, tables)
 
 
@@ -100,7 +102,7 @@ def test_days_are_allowed_for_as_for_cells():
 
 
 def test_sessions_of_a_set_say_how_much_days_differ():
-    def of(levels: list[float], seed: int) -> list[Judged]:
+    def of(levels: list[float], seed: int) -> list[SessionVerdicts]:
         return [
             judged([row(drawn(level, 0.02, 5, 100 * seed + 10 * at + n), cell_a=f"a{n}", claim=f"s-{n}") for n in range(6)])
             for at, level in enumerate(levels)

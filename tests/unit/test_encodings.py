@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from plimsoll.claims import answered, book, encodings, verdicts
+from plimsoll.claims import book, encodings, other_studies, verdicts
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import record
 from plimsoll.planning import sessions
@@ -64,22 +64,22 @@ def test_what_is_noted_of_a_session_stays_when_its_encodings_are_frozen(tmp_path
     ("session", "said"),
     [
         ({}, ""),
-        ({"encodings": encodings.of([CLAIM])}, ""),
-        ({"encodings": encodings.of([{**CLAIM, "note": "words"}])}, ""),
-        ({"encodings": encodings.of([{**CLAIM, "holds": "each"}])}, encodings.CHANGED),
+        ({"encodings": encodings.of_claims([CLAIM])}, ""),
+        ({"encodings": encodings.of_claims([{**CLAIM, "note": "words"}])}, ""),
+        ({"encodings": encodings.of_claims([{**CLAIM, "holds": "each"}])}, encodings.CHANGED),
         ({"encodings": {}}, encodings.CHANGED),
     ],
 )
 def test_a_verdict_says_that_its_encoding_changed(session, said):
-    (result,) = encodings.noted([{"id": CLAIM["id"]}], [CLAIM], json.loads(json.dumps(session)))
+    (result,) = encodings.with_notes([{"id": CLAIM["id"]}], [CLAIM], json.loads(json.dumps(session)))
     assert result["encoding"] == said
 
 
 def test_sessions_together_have_the_remarks_of_each():
     changed, now = ({"encoding": said, "hangs_on": said, "answered_by": {"0": "x"}} for said in (encodings.CHANGED, ""))
     for each in ([changed, now], [now, changed], [{}, changed]):
-        assert encodings.together(each)["encoding"] == encodings.CHANGED
-    assert encodings.together([now, now]) == now and encodings.together([now, {}])["answered_by"] == {}
+        assert encodings.combined_notes(each)["encoding"] == encodings.CHANGED
+    assert encodings.combined_notes([now, now]) == now and encodings.combined_notes([now, {}])["answered_by"] == {}
 
 
 def result_of(identity, verdict, comparisons=0, parts=(), answered_by=None):
@@ -94,7 +94,7 @@ def test_a_claim_of_which_no_cell_tells_has_the_verdict_of_the_one_that_answers(
     asked = result_of("a2020-c01", verdicts.NOT_TESTABLE, answered_by={encodings.WHOLE: "b2020-c02"})
     asked["sessions"] = [verdicts.NOT_TESTABLE] * 2
     answering = {**result_of("b2020-c02", verdicts.CONTRADICTED, 3), "sessions": [verdicts.CONTRADICTED], "p": 0.01}
-    found, other = answered.by_others([asked, answering])
+    found, other = other_studies.by_others([asked, answering])
     assert (found["sessions"], found["p"]) == ([verdicts.CONTRADICTED], 0.01)
     assert (found["verdict"], found["reason"], other["verdict"]) == (verdicts.CONTRADICTED, "", verdicts.CONTRADICTED)
     assert found["answered"] == "This is answered by the cells of b2020 (b2020-c02): contradicted."
@@ -104,16 +104,16 @@ def test_a_part_is_answered_and_the_sentence_judged_anew():
     parts = (verdicts.REPRODUCED, verdicts.NOT_TESTABLE)
     asked = {**result_of("a2020-c01", verdicts.REPRODUCED, 2, parts, {"2": "b2020-c02"}), "in_part": True}
     for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED, verdicts.INCONCLUSIVE):
-        (found, _) = answered.by_others([asked, result_of("b2020-c02", verdict, 3)])
+        (found, _) = other_studies.by_others([asked, result_of("b2020-c02", verdict, 3)])
         assert found["verdict"] == verdict and not found["in_part"] and found["sessions"] == []
 
 
 def test_own_cells_count_and_a_study_that_was_not_measured_does_not():
     own = result_of("a2020-c01", verdicts.INCONCLUSIVE, 2, answered_by={encodings.WHOLE: "b2020-c02"})
     answer = result_of("b2020-c02", verdicts.REPRODUCED, 3)
-    assert answered.by_others([own, answer])[0] == own
+    assert other_studies.by_others([own, answer])[0] == own
     asked = result_of("a2020-c01", verdicts.NOT_TESTABLE, answered_by={encodings.WHOLE: "b2020-c02"})
-    (found, _) = answered.by_others([asked, result_of("b2020-c02", verdicts.UNAVAILABLE)])
+    (found, _) = other_studies.by_others([asked, result_of("b2020-c02", verdicts.UNAVAILABLE)])
     assert found["verdict"] == verdicts.NOT_TESTABLE and "./plimsoll reproduce b2020" in found["answered"]
 
 

@@ -14,9 +14,9 @@ import pytest
 from plimsoll.designs.nesting import gate
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk, processes
-from plimsoll.measuring import lock, means, process, strays, watch
+from plimsoll.measuring import lock, process, resources, strays, watch
 from plimsoll.runtimes import base
-from plimsoll.workloads import loop, printed
+from plimsoll.workloads import loop, program_output
 
 from tests import disks
 
@@ -64,12 +64,12 @@ def test_what_cannot_be_killed_is_given_up_on_and_named(hanging, monkeypatch):
     assert time.monotonic() - begun < 5
     assert processes.undying() == {hanging.pid}
     with pytest.raises(Outage, match=rf"process {hanging.pid}, .*: look into the kernel's log \(dmesg\), and restart"):
-        means.refuse_undying()
+        resources.refuse_undying()
 
 
 def test_what_hangs_in_the_kernel_and_was_not_killed_is_nobody_s_problem(hanging):
     assert processes.undying() == set()
-    means.refuse_undying()
+    resources.refuse_undying()
 
 
 @pytest.mark.parametrize("ask", [lambda words: base.output(words, 0.3), lambda words: base.all_of([words], 0.3)])
@@ -231,9 +231,9 @@ def test_of_a_long_file_the_end_is_read(tmp_path):
         file.truncate(2**33)
         file.seek(0, os.SEEK_END)
         file.write(b"\nwhy it failed\n\n")
-    assert printed.last_line(path, "nothing") == "why it failed"
+    assert program_output.last_line(path, "nothing") == "why it failed"
     path.write_text(" \n\n")
-    assert printed.last_line(path, "nothing") == printed.last_line(tmp_path / "none", "nothing") == "nothing"
+    assert program_output.last_line(path, "nothing") == program_output.last_line(tmp_path / "none", "nothing") == "nothing"
 
 
 LEAVES = "setsid sleep 300 >/dev/null 2>&1 & exit 0"
@@ -250,15 +250,15 @@ def test_what_a_program_leaves_at_work_is_found_by_the_run_s_mark(monkeypatch):
     monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
     identity, since = f"test{os.getpid()}", processes.now()
     variables = {lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}
-    assert strays.left(identity, [], since) == ""
+    assert strays.describe(identity, [], since) == ""
     subprocess.run(["sh", "-c", LEAVES], env=variables, check=True)
-    left = strays.left(identity, [], since)
+    left = strays.describe(identity, [], since)
     try:
         assert re.fullmatch(r"sleep \(process \d+\)", left)
         # It is no stray of another run, nor one since a later moment.
-        assert strays.left("another", [], since) == ""
+        assert strays.describe("another", [], since) == ""
         time.sleep(0.05)
-        assert strays.left(identity, [], processes.now()) == ""
+        assert strays.describe(identity, [], processes.now()) == ""
     finally:
         end(left)
 
@@ -269,7 +269,7 @@ def test_what_is_on_its_way_out_is_no_stray(monkeypatch):
     subprocess.run(
         ["sh", "-c", "setsid sleep 0.3 & exit 0"], env={lock.VARIABLE: identity, "PATH": "/usr/bin:/bin"}, check=True
     )
-    assert strays.left(identity, [], since) == ""
+    assert strays.describe(identity, [], since) == ""
 
 
 def test_what_has_thrown_its_mark_away_is_found_by_its_group():
@@ -282,7 +282,7 @@ def test_what_has_thrown_its_mark_away_is_found_by_its_group():
     try:
         joined = f"echo $$ >{group}/below/cgroup.procs; {LEAVES}"
         subprocess.run(["sh", "-c", joined], env={"PATH": "/usr/bin:/bin"}, check=True)
-        left = strays.left("none", [group], since)
+        left = strays.describe("none", [group], since)
         assert left.startswith("sleep (process ")
     finally:
         if left:

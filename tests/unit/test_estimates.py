@@ -55,7 +55,7 @@ def test_equal_counts_prove_nothing_however_their_logarithms_are_rounded():
 @pytest.mark.parametrize("size", [0.5, 1.0, 2.0])
 def test_repetitions_needed_are_those_of_the_power_of_the_t_test(size):
     known = TTestPower().solve_power(effect_size=size, alpha=0.05, power=blocks.POWER)
-    assert blocks.needed(1.0, size, 0.05) == pytest.approx(np.ceil(known), abs=1.01)
+    assert blocks.sample_size(1.0, size, 0.05) == pytest.approx(np.ceil(known), abs=1.01)
 
 
 def test_many_blocks_are_tested_as_batches_of_consecutive_ones():
@@ -116,13 +116,13 @@ def test_a_session_has_one_spread_whatever_its_blocks_have():
 
 def test_what_is_detectable_with_n_needs_n():
     effect = blocks.detectable(0.1, 12, 0.05)
-    assert blocks.needed(0.1, effect * 1.0001, 0.05) == 12
-    assert blocks.needed(0.1, effect * 0.97, 0.05) == 13
+    assert blocks.sample_size(0.1, effect * 1.0001, 0.05) == 12
+    assert blocks.sample_size(0.1, effect * 0.97, 0.05) == 13
 
 
 @pytest.mark.parametrize("deviation", [0.02, 0.05, 0.1])
 def test_likeness_is_shown_with_the_power_that_is_said(deviation):
-    n = blocks.needed(deviation, 0.05, 0.05, alike=True)
+    n = blocks.sample_size(deviation, 0.05, 0.05, alike=True)
     random = np.random.default_rng(n)
     shown = np.mean([blocks.p_alike(random.normal(0, deviation, n), 0.05) < 0.05 for _ in range(2000)])
     # With few differences the power is higher than necessary: their number is rounded up, and small samples are treated
@@ -131,8 +131,8 @@ def test_likeness_is_shown_with_the_power_that_is_said(deviation):
 
 
 def test_no_number_of_repetitions_is_made_up():
-    assert blocks.needed(0.1, 0.0, 0.05) == blocks.MOST + 1
-    assert blocks.needed(1.0, 1e-6, 0.05) == blocks.MOST + 1
+    assert blocks.sample_size(0.1, 0.0, 0.05) == blocks.MOST + 1
+    assert blocks.sample_size(1.0, 1e-6, 0.05) == blocks.MOST + 1
 
 
 def test_cliff_s_delta_is_the_common_language_effect_size():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from plimsoll import cli
-from plimsoll.errors import Damaged, Unavailable
+from plimsoll.errors import DamagedFile, Unavailable
 from plimsoll.features.bills import fixes
 from plimsoll.images import debian
 
@@ -96,7 +96,7 @@ def test_a_long_list_is_cut_and_an_empty_one_says_so():
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"components": [1]}', '{"components": []}'])
 def test_a_damaged_bill_is_named(tmp_path, content):
     (tmp_path / "hpcc.sbom.json").write_text(content)
-    with pytest.raises(Damaged, match="hpcc.sbom.json is damaged. Delete it"):
+    with pytest.raises(DamagedFile, match="hpcc.sbom.json is damaged. Delete it"):
         fixes.listed(tmp_path / "hpcc.sbom.json")
 
 

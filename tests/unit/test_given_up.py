@@ -7,10 +7,10 @@ from plimsoll import documents
 from plimsoll.analysis import complete
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import given_up, progress, record, status
-from plimsoll.measuring.given_up import Group
+from plimsoll.measuring import failing_groups, progress, record, status
+from plimsoll.measuring.failing_groups import Group
 from plimsoll.planning import planner, tries
-from plimsoll.terminal import counting
+from plimsoll.terminal import target_check
 
 from tests.conftest import built, recorded
 
@@ -66,18 +66,18 @@ def measure(folder, plan, group_of, *made, **changes):
 )
 def test_runs_that_fail_alike_and_none_that_counts_give_a_group_up(liu2020, plan, tmp_path, made, why):
     measure(tmp_path, plan, group_of(liu2020), *made)
-    found = given_up.reason(tmp_path, plan, GROUP, group_of(liu2020))
+    found = failing_groups.reason(tmp_path, plan, GROUP, group_of(liu2020))
     assert found is None if why is None else found.startswith(why)
 
 
 def test_a_busy_machine_and_a_run_of_an_earlier_start_that_counts_give_nothing_up(liu2020, plan, tmp_path):
     busy = {"noise": {"before": {"idle": False, "busy_share": 0.9}}}
     measure(tmp_path, plan, group_of(liu2020), *[("invalid", "the machine was not idle within 30 s")] * 3, **busy)
-    assert given_up.reason(tmp_path, plan, GROUP, group_of(liu2020)) is None
+    assert failing_groups.reason(tmp_path, plan, GROUP, group_of(liu2020)) is None
     measure(tmp_path, plan, group_of(liu2020), *[("failed", FAILED)] * 3)
     path, number = [run for run in plan["order"] if group_of(liu2020)(plan["cells"][run[0]]) == GROUP][-1]
     record.keep(record.path_of(tmp_path / "runs", path, number), recorded(status=status.VALID))
-    assert given_up.reason(tmp_path, plan, GROUP, group_of(liu2020)) is None
+    assert failing_groups.reason(tmp_path, plan, GROUP, group_of(liu2020)) is None
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
@@ -101,12 +101,12 @@ def test_every_kind_of_runs_has_a_trial_that_is_a_cell_and_costs_next_to_nothing
 
 
 def test_what_is_given_up_holds_for_one_start(tmp_path, monkeypatch):
-    monkeypatch.setenv(given_up.VARIABLE, "this")
-    given_up.note(tmp_path, GROUP, "no route")
-    given_up.note(tmp_path, Group("vm", ""), "no KVM")
-    assert given_up.reasons(tmp_path) == {"docker, several nodes": "no route", "vm": "no KVM"}
-    monkeypatch.setenv(given_up.VARIABLE, "the next")
-    assert given_up.reasons(tmp_path) == {}
+    monkeypatch.setenv(failing_groups.VARIABLE, "this")
+    failing_groups.note(tmp_path, GROUP, "no route")
+    failing_groups.note(tmp_path, Group("vm", ""), "no KVM")
+    assert failing_groups.reasons(tmp_path) == {"docker, several nodes": "no route", "vm": "no KVM"}
+    monkeypatch.setenv(failing_groups.VARIABLE, "the next")
+    assert failing_groups.reasons(tmp_path) == {}
 
 
 @pytest.mark.parametrize(("wish", "refused"), [("required", True), ("optional", False)])
@@ -162,7 +162,7 @@ def test_what_was_tried_holds_for_a_place_and_of_what_fails_for_a_system(tmp_pat
     ):
         write(**changes)
         expected = {"hpcc/bare": "no"} if holds and not works else {}
-        assert tries.found(results, [], {"bare": "optional"}) == expected
+        assert tries.known_failures(results, [], {"bare": "optional"}) == expected
         assert tries.forget_others(results, ["hpcc"]) == (not holds) and file.exists() == holds
 
 
@@ -172,12 +172,12 @@ def test_a_target_without_runs_that_count_is_no_success(liu2020, plan, tmp_path,
     runs = [run for run in plan["order"] if group_of(liu2020)(plan["cells"][run[0]]) == GROUP]
     measure(tmp_path / "results/liu2020", plan, group_of(liu2020), ("failed", FAILED), ("valid", None))
     (failed, valid) = (f"results/liu2020/runs/{path}/{number}.json" for path, number in runs[:2])
-    counting.refuse_missing([valid, "all", "results/host.json", "results/liu2020/claims.json"], *asked)
+    target_check.refuse_missing([valid, "all", "results/host.json", "results/liu2020/claims.json"], *asked)
     with pytest.raises(PlimsollError) as told:
-        counting.refuse_missing([failed, valid], *asked)
+        target_check.refuse_missing([failed, valid], *asked)
     assert str(told.value).startswith(f"{failed}: 0 of 1 runs asked for count; the others do not: failed: {FAILED} (1).")
     with pytest.raises(PlimsollError, match=r"fig11.pdf: \d+ of \d+ runs asked for count; .*not measured \(\d+\)"):
-        counting.refuse_missing(["results/liu2020/figures/fig11.pdf"], *asked)
+        target_check.refuse_missing(["results/liu2020/figures/fig11.pdf"], *asked)
     for target in ("measurements", "results/liu2020/report.html"):
         with pytest.raises(PlimsollError, match=rf"{target}: 1 of {len(plan['order'])} runs asked for count"):
-            counting.refuse_missing([target], *asked)
+            target_check.refuse_missing([target], *asked)

@@ -10,7 +10,7 @@ ANY = Term("any processor (ANY)", "All cores.", ("any processor", "ANY"))
 
 
 def test_the_first_use_is_a_link_and_only_what_is_used_is_explained():
-    made = glossary.explained(f"<h2>Cells</h2><p>Cells, and a cell.</p>{PLACE}", [CELL, BLOCK])
+    made = glossary.with_explanations(f"<h2>Cells</h2><p>Cells, and a cell.</p>{PLACE}", [CELL, BLOCK])
     assert made == (
         '<h2>Cells</h2><p><a class="word" href="#word-cell">Cells</a>, and a cell.</p>'
         '<dl><dt id="word-cell">cell</dt><dd>A combination.</dd>\n</dl>'
@@ -18,7 +18,7 @@ def test_the_first_use_is_a_link_and_only_what_is_used_is_explained():
 
 
 def test_explanations_are_escaped_and_in_order():
-    made = glossary.explained(f"<p>a cell of a block</p>{PLACE}", [CELL, BLOCK])
+    made = glossary.with_explanations(f"<p>a cell of a block</p>{PLACE}", [CELL, BLOCK])
     assert made.index('<dt id="word-block">') < made.index('<dt id="word-cell">')
     assert "A &lt;round&gt;." in made
 
@@ -27,12 +27,14 @@ def test_explanations_are_escaped_and_in_order():
     "text", ["<a href='x'>cell</a>", "<code>cell</code>", "<p title='cell'>x</p>", "<p>cellar, in-cell</p>"]
 )
 def test_links_code_attributes_and_other_words_are_left_alone(text):
-    assert glossary.explained(f"{text}{PLACE}", [CELL]) == f"{text}<dl></dl>"
+    assert glossary.with_explanations(f"{text}{PLACE}", [CELL]) == f"{text}<dl></dl>"
 
 
 def test_each_form_stands_for_the_term_and_letters_count():
-    assert 'href="#word-any-processor-any">ANY</a> and any' in glossary.explained(f"<p>ANY and any processor</p>{PLACE}", [ANY])
-    assert glossary.explained(f"<p>any</p>{PLACE}", [ANY]) == "<p>any</p><dl></dl>"
+    assert 'href="#word-any-processor-any">ANY</a> and any' in glossary.with_explanations(
+        f"<p>ANY and any processor</p>{PLACE}", [ANY]
+    )
+    assert glossary.with_explanations(f"<p>any</p>{PLACE}", [ANY]) == "<p>any</p><dl></dl>"
 
 
 def test_terms_have_places_of_their_own():
@@ -46,4 +48,4 @@ def test_terms_have_places_of_their_own():
 
 def test_words_with_another_meaning_are_left_alone():
     for text in ("Block input", "where the kernel runs client and server", "block I/O weight"):
-        assert glossary.explained(text, glossary.SHARED) == text
+        assert glossary.with_explanations(text, glossary.SHARED) == text

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll import paths
-from plimsoll.claims import across, book, findings
+from plimsoll.claims import book, findings, host_agreement
 from plimsoll.features.archive import layout
 from plimsoll.features.hosts import hosts, marker
 
@@ -23,21 +23,21 @@ ARCHIVED = "plimsoll2026"
 @pytest.mark.parametrize(
     ("of_hosts", "come_to"),
     [
-        (["reproduced", "contradicted"], across.DIFFERS),
-        (["reproduced", "conditional", "inconclusive"], across.DIFFERS),
-        (["reproduced", "reproduced", "not testable here"], across.ALIKE),
-        (["contradicted", "contradicted"], across.ALIKE),
-        (["reproduced", "inconclusive"], across.SOME),
-        (["inconclusive", "inconclusive"], across.OPEN),
-        (["reproduced", "not testable here", "study not available"], across.ONE),
-        (["inconclusive"], across.ONE),
-        (["not testable here"], across.NOWHERE),
-        ([], across.NOWHERE),
+        (["reproduced", "contradicted"], host_agreement.DIFFERS),
+        (["reproduced", "conditional", "inconclusive"], host_agreement.DIFFERS),
+        (["reproduced", "reproduced", "not testable here"], host_agreement.ALIKE),
+        (["contradicted", "contradicted"], host_agreement.ALIKE),
+        (["reproduced", "inconclusive"], host_agreement.SOME),
+        (["inconclusive", "inconclusive"], host_agreement.OPEN),
+        (["reproduced", "not testable here", "study not available"], host_agreement.ONE),
+        (["inconclusive"], host_agreement.ONE),
+        (["not testable here"], host_agreement.NOWHERE),
+        ([], host_agreement.NOWHERE),
     ],
 )
 def test_what_verdicts_of_several_hosts_come_to(of_hosts, come_to):
-    assert across.standing(of_hosts) == come_to
-    assert across.standing(reversed(of_hosts)) == come_to
+    assert host_agreement.standing(of_hosts) == come_to
+    assert host_agreement.standing(reversed(of_hosts)) == come_to
 
 
 def test_a_table_of_verdicts_is_read_as_it_was(tmp_path):
@@ -94,7 +94,7 @@ def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(
     told = {name: [cell.b.get_text() for cell in row.find_all("td")[1:]] for name, row in rows.items()}
     assert [words.partition(",")[0] for words in told[settled]] == ["reproduced", "reproduced", "contradicted"]
     assert [words.partition(",")[0] for words in told[opened]] == ["inconclusive", "inconclusive", "reproduced"]
-    assert (rows[settled]["data-standing"], rows[opened]["data-standing"]) == (across.DIFFERS, across.SOME)
+    assert (rows[settled]["data-standing"], rows[opened]["data-standing"]) == (host_agreement.DIFFERS, host_agreement.SOME)
     # A host's verdict links to the host's own page. The reference has no page.
     links = [cell.a and cell.a["href"] for cell in rows[settled].find_all("td")[1:]]
     assert links == [None, f"../n1/results/claims.html#{settled}", f"../copied/results/claims.html#{settled}"]

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll import rounds
-from plimsoll.claims import deciding
+from plimsoll.claims import decision_cost
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.time_budget import costs, needs, two_stages
 from plimsoll.features.time_budget.allocation import IN_PART, Costs, Need
 from plimsoll.planning import amounts, forecasts, planner, repetitions
-from plimsoll.planning.repetitions import Asked
+from plimsoll.planning.repetitions import RequestedRepetitions
 
 from tests.conftest import PROJECT, REFERENCE, built, small
 
@@ -83,7 +83,7 @@ def test_hours_of_liu2020_begin_with_blocks_of_everything(liu2020, plan_of, give
     blocks = two_stages.first_stage(liu2020, plan, given * 3600)
     assert set(blocks) == {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     # A cell that no testable claim is about gets at most three blocks. With two ranks these are profiles, for example.
-    asked = set(deciding.cells_of(two_stages.of_nothing(liu2020, plan).rows))
+    asked = set(decision_cost.cells_of(two_stages.of_nothing(liu2020, plan).rows))
     assert asked < set(blocks)
     of_answer = {cell for need in two_stages.of_nothing(liu2020, plan).of_answer(None) for cell in need.blocks}
     assert {path: blocks[path] for path in of_answer} == dict.fromkeys(of_answer, max(most, two_stages.LEAST))
@@ -91,7 +91,7 @@ def test_hours_of_liu2020_begin_with_blocks_of_everything(liu2020, plan_of, give
     assert {path: blocks[path] for path in others} == {
         path: most if path in asked else two_stages.FOR_FIGURES for path in others
     }
-    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS[most] * given * 3600
+    assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS[most] * given * 3600
 
 
 @pytest.mark.parametrize(("given", "least"), [(0.3, 0), (0.67, 3), (1, 5), (2, 5)])
@@ -99,11 +99,11 @@ def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, le
     study = built("jha2018")
     plan = plan_of(study)
     blocks = two_stages.first_stage(study, plan, given * 3600)
-    asked = set(deciding.cells_of(two_stages.of_nothing(study, plan).rows))
+    asked = set(decision_cost.cells_of(two_stages.of_nothing(study, plan).rows))
     here = {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     assert min(blocks.get(path, 0) for path in here & asked) == least
     assert min(blocks.get(path, 0) for path in here - asked) == min(least, two_stages.FOR_FIGURES)
-    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS.get(least, two_stages.SHORT_SHARE) * given * 3600
+    assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS.get(least, two_stages.SHORT_SHARE) * given * 3600
 
 
 def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(jha2021, plan_of, capsys):
@@ -111,7 +111,7 @@ def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(
     blocks = two_stages.first_stage(jha2021, plan, 0.67 * 3600)
     assert "the first stage is for" in capsys.readouterr().out
     assert min(blocks.values()) >= two_stages.LEAST and 10 < len(blocks) < len(plan["cells"]) / 2
-    usual = costs.of(plan)
+    usual = costs.of_plan(plan)
     assert 0.8 * two_stages.FIRST_SHARE < usual.seconds(blocks) / (0.67 * 3600) <= two_stages.FIRST_SHARE
 
 
@@ -131,7 +131,7 @@ def test_blocks_of_everything_may_cost_a_few_findings(most_of, everything, monke
 def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
     plan = plan_of(liu2020)
     blocks = two_stages.first_stage(liu2020, plan, 4 * 3600)
-    asked = set(deciding.cells_of(two_stages.of_nothing(liu2020, plan).rows))
+    asked = set(decision_cost.cells_of(two_stages.of_nothing(liu2020, plan).rows))
     # Profiles with two ranks, for example.
     assert asked < set(blocks)
     assert {blocks[path] for path in set(blocks) - asked} == {two_stages.FOR_FIGURES} and min(
@@ -142,7 +142,7 @@ def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
 def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
     plan = plan_of(study)
     blocks = two_stages.first_stage(study, plan, 540)
-    assert costs.of(plan).seconds(blocks) <= two_stages.FIRST_SHARE * 540
+    assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_SHARE * 540
     assert 0 < len(blocks) < len(plan["cells"]) / 4 and min(blocks.values()) >= two_stages.LEAST
 
 
@@ -156,7 +156,7 @@ def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, pla
 
 def test_without_reference_measurements_a_time_begins_with_everything(study, plan_of, monkeypatch):
     monkeypatch.setattr(two_stages, "reference", lambda study, plan, own: None)
-    usual = costs.of(plan_of(study))
+    usual = costs.of_plan(plan_of(study))
     # One or two blocks of everything, besides those of the answer.
     nearly = usual.seconds(dict.fromkeys(usual.run, max(two_stages.FEWER_BLOCKS) + 1))
     blocks = two_stages.first_stage(study, plan_of(study), 0.99 * nearly / two_stages.SHORT_SHARE)
@@ -248,9 +248,11 @@ def test_both_stages_fit_in_the_time(study, plan_of, judged):
     only half of them."""
     first = two_stages.first_stage(study, plan_of(study), 2 * 3600)
     undisturbed = judged.runs.assign(attempts=1, started=2 * costs.PAUSE * judged.runs["place_in_order"])
-    begun = judged._replace(plan=plan_of(study, Asked(_runs(plan_of(study), first), exact=True)), runs=undisturbed)
+    begun = judged._replace(
+        plan=plan_of(study, RequestedRepetitions(_runs(plan_of(study), first), exact=True)), runs=undisturbed
+    )
     blocks, _, chosen = two_stages.second_stage(begun, None, 2.0, 0.0)
-    seconds = costs.of(begun.plan, undisturbed).seconds
+    seconds = costs.of_plan(begun.plan, undisturbed).seconds
     assert seconds(first) < seconds(blocks) <= two_stages.FOR_MEASURING * 2 * 3600
     needed = {need.finding: need.blocks for need in begun.asked(None).needs}
     *whole, last = (needed[finding] for finding in chosen)
@@ -302,9 +304,9 @@ def test_what_was_kept_of_these_very_runs_is_no_reference_of_theirs(judged, stud
 def test_what_is_asked_exactly_is_all_that_is_planned(liu2020, plan_of, tmp_path):
     path = "uma/exact/E1/bare/any/default/standard/plain/fft"
     noted = {"stage": "first", "given": [1], "before": 0.0}
-    repetitions.ask(tmp_path, "quick", Asked({path: 10}, exact=True, hours=noted))
-    asked = repetitions.asked(tmp_path, "quick")
-    assert asked.hours == noted and repetitions.asked(tmp_path, "paper").hours is None
+    repetitions.ask(tmp_path, "quick", RequestedRepetitions({path: 10}, exact=True, hours=noted))
+    asked = repetitions.read_request(tmp_path, "quick")
+    assert asked.hours == noted and repetitions.read_request(tmp_path, "paper").hours is None
     made = plan_of(liu2020, asked)
     assert {cell for cell, _ in made["order"]} == {path} and len(made["order"]) == 10
     assert made["cells"]["uma/exact/E1/bare/any/default/standard/plain/beff"]["repetitions"] == 0
@@ -314,7 +316,7 @@ def test_rounds_of_precision_remember_the_time_that_was_given(plan_of, tmp_path,
     folder, noted = tmp_path / "results/jha2018", {"stage": "done", "given": [1.0], "before": 0.0}
     shutil.copytree(REFERENCE / "jha2018", folder)
     planner.write(plan_of(built("jha2018")), folder / "plan.json")
-    repetitions.ask(folder, "quick", Asked({}, hours=noted))
+    repetitions.ask(folder, "quick", RequestedRepetitions({}, hours=noted))
     ends = iter((None, KeyboardInterrupt))
 
     def make(targets, settings):
@@ -325,7 +327,7 @@ def test_rounds_of_precision_remember_the_time_that_was_given(plan_of, tmp_path,
     monkeypatch.setattr(rounds, "make", make)
     with pytest.raises(KeyboardInterrupt):
         rounds.reach("jha2018", 0.1, 30, [])
-    asked = repetitions.asked(folder, "quick")
+    asked = repetitions.read_request(folder, "quick")
     assert asked.hours == noted and max(asked.cells.values()) == 10
 
 
@@ -342,7 +344,7 @@ def runs_of(plan, paths, seconds, **more):
 def test_a_launch_costs_what_passes_until_the_next_one(liu2020, plan_of):
     plan = plan_of(liu2020)
     paths = [f"uma/exact/E1/docker/any/default/standard/plain/{section}" for section in ("fft", "beff")]
-    known = costs.of(plan, runs_of(plan, paths, 3))
+    known = costs.of_plan(plan, runs_of(plan, paths, 3))
     # There are three seconds from launch to launch. The two sections take one, and the launch itself takes two.
     assert known.run[paths[0]] == pytest.approx(0.5)
     assert known.start[known.launch_of[paths[0]]] == pytest.approx(2.0)
@@ -351,7 +353,7 @@ def test_a_launch_costs_what_passes_until_the_next_one(liu2020, plan_of):
 
 def test_what_had_to_be_tried_again_costs_as_often(jha2021, plan_of):
     plan, path = plan_of(jha2021), "2/stream+stream/docker/free"
-    known = costs.of(plan, runs_of(plan, [path], 5, attempts=4))
+    known = costs.of_plan(plan, runs_of(plan, [path], 5, attempts=4))
     # Four attempts take 0.5 s each, with 0.6 s of overhead each. The next run begins 0.6 s later.
     assert known.seconds({path: 3}) == pytest.approx(15.0)
     # Another cell is assumed to exceed its planned time by the same factor.
@@ -368,7 +370,7 @@ def given(study, plan_of, judged, tmp_path, monkeypatch):
     planned, folder = [], tmp_path / "results" / study["id"]
 
     def prepare(settings):
-        made = plan_of(study, repetitions.asked(folder, "quick"))
+        made = plan_of(study, repetitions.read_request(folder, "quick"))
         return SimpleNamespace(studies={study["id"]: study}, plans={study["id"]: made})
 
     def run(folder, settings):

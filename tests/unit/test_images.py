@@ -14,7 +14,7 @@ from plimsoll import paths, runtimes
 from plimsoll.config import configuration
 from plimsoll.errors import ImageGone, PlimsollError
 from plimsoll.features.sessions import refresh
-from plimsoll.images import bootstrap, builder, client, comparing, contents, debian, restore, settings
+from plimsoll.images import bootstrap, builder, client, contents, debian, image_comparison, restore, settings
 from plimsoll.runtimes import apptainer, base
 
 from tests.conftest import PROJECT
@@ -61,11 +61,11 @@ def test_an_image_follows_the_one_that_it_is_built_from(project):
 
 
 def test_an_image_has_every_form_unless_its_file_says_which(project):
-    assert settings.of("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": "jars.lock"}
-    assert settings.of("nesting")["forms"] == ["docker", "rootfs", "archive", "disk"]
+    assert settings.of_image("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": "jars.lock"}
+    assert settings.of_image("nesting")["forms"] == ["docker", "rootfs", "archive", "disk"]
     (project / "containers/nesting/image.yaml").write_text("forms: [docker]\nform: [x]\n")
     with pytest.raises(PlimsollError, match="image.yaml"):
-        settings.of("nesting")
+        settings.of_image("nesting")
 
 
 def test_versions_are_what_the_build_noted_or_debian_s(rootfs):
@@ -87,7 +87,7 @@ def test_programs_are_those_that_the_image_names(rootfs):
 def test_contents_that_are_misspelt_are_refused(project):
     (project / "containers/hpcc/contents.yaml").write_text("program: [a]\n")
     with pytest.raises(PlimsollError, match="contents.yaml"):
-        contents.stated("hpcc")
+        contents.declaration("hpcc")
 
 
 def test_the_builder_knows_no_benchmark():
@@ -107,23 +107,23 @@ def described(identity: str, **files: str) -> dict:
 def test_an_image_that_was_built_is_compared_with_others_by_its_recipe(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "own"))
     monkeypatch.setattr(paths, "SYSTEM_IMAGE_STORE", tmp_path / "root")
-    assert comparing.others("plimsoll/x:1") == {}
+    assert image_comparison.others("plimsoll/x:1") == {}
     same, other = described("docker", hpcc="1", libc="2"), described("older", hpcc="1", libc="3", a="4", b="5", c="6")
     for folder, image in (("own", same), ("root", other)):
         (tmp_path / folder / "x-1").mkdir(parents=True)
         (tmp_path / folder / "x-1/image.json").write_text(json.dumps(image))
-    there = comparing.others("plimsoll/x:1")
-    assert list(comparing.sentences(described("podman", hpcc="1", libc="2"), there)) == [
+    there = image_comparison.others("plimsoll/x:1")
+    assert list(image_comparison.sentences(described("podman", hpcc="1", libc="2"), there)) == [
         f"plimsoll/x:1 has the same build identifiers as the image of {tmp_path}/own/x-1, in all 2 files",
         f"plimsoll/x:1 has other build identifiers than the image of {tmp_path}/root/x-1: a, b, c and 1 others",
     ]
     # An image is not compared with itself.
-    assert len(list(comparing.sentences(same, there))) == 1
+    assert len(list(image_comparison.sentences(same, there))) == 1
 
 
 def test_what_has_no_build_identifier_is_compared_by_its_checksum():
     there = {"/other": {"id": "y", "files": {"script": {"sha256": "a"}}}}
-    (said,) = comparing.sentences({"tag": "t", "id": "x", "files": {"script": {"sha256": "b"}}}, there)
+    (said,) = image_comparison.sentences({"tag": "t", "id": "x", "files": {"script": {"sha256": "b"}}}, there)
     assert said == "t has other build identifiers than the image of /other: script"
 
 
@@ -173,7 +173,7 @@ def test_another_session_makes_files_again_of_an_image_that_has_some(tmp_path, m
     asked, unpacked = [], []
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path))
     monkeypatch.setattr(refresh.docker, "restart_engine", lambda: None)
-    monkeypatch.setattr(client, "asked", lambda *words, **more: asked.append(words[0]))
+    monkeypatch.setattr(client, "output", lambda *words, **more: asked.append(words[0]))
     monkeypatch.setattr(refresh.store, "keep", lambda image: None)
     monkeypatch.setattr(refresh.store, "load", lambda image: asked.append("load"))
     monkeypatch.setattr(refresh.forms, "unpack", lambda tag, *more: unpacked.append(tag))
@@ -214,7 +214,7 @@ def test_a_base_has_the_security_archive_where_the_machine_has_it(tmp_path, monk
     monkeypatch.setattr(bootstrap, "output", lambda words, seconds: called.append(words))
     monkeypatch.setattr(bootstrap.shutil, "which", lambda name: name)
     monkeypatch.setattr(bootstrap.paths, "image_store", lambda: tmp_path)
-    monkeypatch.setattr(client, "asked", lambda *words, **more: called.append(words))
+    monkeypatch.setattr(client, "output", lambda *words, **more: called.append(words))
     bootstrap.make("bootstrap")
     words, imported = called
     assert words[words.index(bootstrap.SUITE) + 2 :] == sources and imported[-1] == "plimsoll/base:bookworm"
@@ -256,7 +256,7 @@ from plimsoll.images import store
 
 paths.image_store = lambda: Path(sys.argv[1])
 
-@store.alone()
+@store.hold()
 def unpack():
     place = Path(sys.argv[1], "image")
     assert not place.exists(), "another one is at work on it"

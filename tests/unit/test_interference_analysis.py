@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs, paths
 from plimsoll.claims import book, evaluate, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.interference import papers, recommend, run_tables
 from plimsoll.designs.interference import tests as statistics_table
@@ -123,7 +123,7 @@ def test_tables_have_the_paper_s_values_beside_ours(observations, jha2021, name)
 
 def test_tables_of_ratios_have_the_paper_s(jha2021, planned):
     jha2018 = studies.load("jha2018", designs.known())
-    found = papers.printed(jha2018).set_index(["metric", "case", "co_runner"])["interference_ratio"]
+    found = papers.printed_values(jha2018).set_index(["metric", "case", "co_runner"])["interference_ratio"]
     assert found["floating_point_rate", "2", "stream"] == 0.2421
     assert found["throughput", "3a", "bonnie"] == -0.2381
     assert found["copy", "2", "stream"] == pytest.approx((11.42 - 13.36) / 13.36)
@@ -133,12 +133,12 @@ def evaluated(planned, loaded, observations):
     claims = book.load(loaded["id"])
     book.check_against(loaded, claims)
     runs = pd.DataFrame(columns=["status"])
-    results, rows = evaluate.evaluate(claims, Measured(loaded, planned, observations, runs), loaded["alpha"])
+    results, rows = evaluate.evaluate(claims, StudyObservations(loaded, planned, observations, runs), loaded["alpha"])
     return {result["id"]: result for result in results}, rows
 
 
 def test_how_iterations_vary_is_not_asked_of_windows_of_seconds(planned, jha2021):
-    measured = Measured(jha2021, planned, observed(planned, jha2021), pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observed(planned, jha2021), pd.DataFrame(columns=["status"]))
     claims, asked = {claim["id"]: claim for claim in book.load("jha2021")}, evaluate.asking(planned, jha2021)
     for name in ("c12", "c13", "c36", "c63", "c78", "c89"):
         result, _ = evaluate.one(claims[f"jha2021-{name}"], measured, asked, jha2021["alpha"])
@@ -181,7 +181,7 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
     observations.loc[of_rr & (observations["placement"] == SAME_CORE), "value"] *= 0.5
     elsewhere = of_rr & (observations["placement"] != SAME_CORE)
     observations.loc[elsewhere, "value"] *= 1 + 0.5 * (observations.loc[elsewhere, "repetition"] % 2)
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     result, _ = evaluate.one(against_two_containers(), measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
     assert (result["verdict"], result["in_part"]) == (verdicts.REPRODUCED, True) and 0 < result["p"] < 0.05
     assert {words: one["verdict"] for words, one in result["arrangements"].items()} == {
@@ -189,8 +189,8 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
         PLACEMENTS[SAME_CORE]: verdicts.REPRODUCED,
         PLACEMENTS[OTHER_CORE]: verdicts.INCONCLUSIVE,
     }
-    assert f"It holds with {PLACEMENTS[SAME_CORE]} (" in wording.arranged(result)
-    assert f"; is open with {PLACEMENTS[FREE]} (" in wording.arranged(result)
+    assert f"It holds with {PLACEMENTS[SAME_CORE]} (" in wording.by_arrangement(result)
+    assert f"; is open with {PLACEMENTS[FREE]} (" in wording.by_arrangement(result)
 
 
 def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(planned, jha2021):
@@ -200,22 +200,24 @@ def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(plan
     observations.loc[of_rr, "value"] *= 0.5
     observations.loc[of_rr & (observations["placement"] == OTHER_CORE), "value"] *= 4
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     result, rows = evaluate.one(claims["jha2021-c91"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
     (loss,) = [part for part in result["parts"] if part["says"] == "a loss"]
     assert loss["verdict"] == verdicts.REPRODUCED
     assert loss["arrangements"][PLACEMENTS[OTHER_CORE]]["verdict"] == verdicts.NOT_TESTABLE
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[FREE], PLACEMENTS[SAME_CORE]}
-    said = wording.arranged(result)
+    said = wording.by_arrangement(result)
     assert f"is not asked with {PLACEMENTS[OTHER_CORE]} (with limits each container has a core of its own" in said
 
 
 def test_netperf_alone_is_a_baseline_on_one_core_only(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    measured = Measured(jha2021, planned, observed(planned, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(
+        jha2021, planned, observed(planned, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"])
+    )
     result, rows = evaluate.one(claims["jha2021-c88"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[SAME_CORE]}
-    said = wording.arranged(result)
+    said = wording.by_arrangement(result)
     assert f"is not asked with {PLACEMENTS[FREE]} (the kernel may place client and server otherwise alone" in said
     assert f"with {PLACEMENTS[OTHER_CORE]} (alone a client and a server on two cores wait to be woken" in said
 
@@ -228,7 +230,7 @@ def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha
     kernels = ["copy", "scale", "add", "triad"]
     claim = {"id": "jha2021-c00", "metrics": ["floating_point_rate", *kernels], "holds": "average", "expected": "worse"}
     claim |= {"a": {"case": ["2"], "co_runner": ["same resource"]}, "b": {"case": ["1"]}, "needs": []}
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     result, rows = evaluate.one(claim, measured, evaluate.asking(planned, jha2021), 0.05)
     means = pd.DataFrame(rows).assign(log=lambda table: np.log1p(table["effect"])).groupby("metric")["log"].mean()
     whole = result["whole"]
@@ -267,7 +269,7 @@ def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha
     for placement, factor in ((FREE, 2.0), (SAME_CORE, 0.5), (OTHER_CORE, 2.0)):
         observations.loc[of_rr & (observations["placement"] == placement), "value"] *= factor
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    measured = Measured(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
+    measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
     asking = evaluate.asking(planned, jha2021)
     result, rows = evaluate.one(against_two_containers(), measured, asking, jha2021["alpha"])
     assert result["verdict"] == verdicts.CONDITIONAL
@@ -278,7 +280,7 @@ def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha
         PLACEMENTS[OTHER_CORE]: verdicts.CONTRADICTED,
     }
     assert [row["arrangement"] for row in rows] == list(PLACEMENTS.values())
-    said = wording.arranged(result)
+    said = wording.by_arrangement(result)
     assert f"It holds with {PLACEMENTS[SAME_CORE]} (−" in said and f"; is contradicted with {PLACEMENTS[FREE]} (+" in said
     assert result["arrangements"][PLACEMENTS[OTHER_CORE]]["effect_least"] > 0
     # A claim without a server is tested once.

@@ -144,8 +144,8 @@ def test_clients_and_servers_are_placed_by_the_core_of_their_container(plan_of):
 
 def test_figures_show_the_papers_placement(plan_of, jha2021):
     made = plan_of()
-    assert {cell["placement"] for cell in availability.shown(made, jha2021, "fig13")} == {"free"}
-    assert len({cell["placement"] for cell in availability.shown(made, jha2021, "recommendation")}) == 3
+    assert {cell["placement"] for cell in availability.shown_cells(made, jha2021, "fig13")} == {"free"}
+    assert len({cell["placement"] for cell in availability.shown_cells(made, jha2021, "recommendation")}) == 3
 
 
 def test_cores_are_of_one_socket(plan_of):
@@ -160,9 +160,9 @@ def test_what_is_measured_makes_the_fingerprint(plan_of, jha2021):
 
 
 def test_a_figure_needs_only_the_cells_of_its_microservices(plan_of, jha2021):
-    shown = availability.shown(plan_of(), jha2021, "fig05")
+    shown = availability.shown_cells(plan_of(), jha2021, "fig05")
     assert all("linpack" in cell["members"] for cell in shown) and len(shown) == 1 + 3 * 6
-    assert availability.shown(plan_of(), jha2021, "table01") == []
+    assert availability.shown_cells(plan_of(), jha2021, "table01") == []
 
 
 VERSION_1 = """Cpus_allowed_list:\t0
@@ -179,9 +179,9 @@ block_io_weight default 100
 
 
 def test_limits_are_read_from_inside_on_both_versions_of_cgroups():
-    assert limits.seen(VERSION_1) == {"cpus": "0", "nodes": "0", "memory_bytes": 201326592, "block_io_weight": 100}
-    assert limits.seen(VERSION_2) == {"cpus": "0-1", "nodes": "0", "memory_bytes": None, "block_io_weight": 100}
-    assert limits.seen("Cpus_allowed_list:\t3\nown_memory_limit\nblock_io_weight\n") == {
+    assert limits.parse(VERSION_1) == {"cpus": "0", "nodes": "0", "memory_bytes": 201326592, "block_io_weight": 100}
+    assert limits.parse(VERSION_2) == {"cpus": "0-1", "nodes": "0", "memory_bytes": None, "block_io_weight": 100}
+    assert limits.parse("Cpus_allowed_list:\t3\nown_memory_limit\nblock_io_weight\n") == {
         "cpus": "3",
         "nodes": "",
         "memory_bytes": None,

@@ -22,7 +22,7 @@ DESIGN = designs.find("interference")
 def shown(jha2021, planned):
     def shown(name, observations=None):
         found = observed(planned, jha2021) if observations is None else observations
-        return render.described(jha2021, planned, name, found, {})
+        return render.figure_data(jha2021, planned, name, found, {})
 
     yield shown
     plt.close("all")
@@ -146,7 +146,7 @@ def test_nothing_can_be_worse_than_nothing(planned, jha2021):
 
 
 def test_views_are_in_the_papers_order(planned, jha2021):
-    told = render.described(jha2021, planned, "fig05", None, {})
+    told = render.figure_data(jha2021, planned, "fig05", None, {})
     names = [(view["case"], view["co_runner"]) for view in pairs.views(told, "linpack")]
     assert names[0] == ("1", "none") and len(names) == 19
     assert set(names[1:]) == {(v["case"], v["co_runner"]) for v in views(planned) if v["benchmark"] == "linpack"} - {

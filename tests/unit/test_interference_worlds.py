@@ -62,7 +62,7 @@ def test_a_paper_reproduces_itself(of):
     """Claims that the paper's tables support are reproduced on them, and the others are not."""
     study = studies.load(of, designs.known())
     plan = planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
-    world = worlds.Printed(study, plan, papers.printed(study))
+    world = worlds.Printed(study, plan, papers.printed_values(study))
     asked = evaluate.asking(plan, study)
     claims = [claim for claim in book.load(of) if claim.get("paper_consistent") in ("yes", "no")]
     found = {claim["id"]: evaluate.one(claim, world, asked, ALPHA)[0] for claim in claims}

@@ -18,8 +18,8 @@ WORKFLOW = (
     "signal.signal(signal.SIGINT, end); print('begun', flush=True); time.sleep(60)"
 )
 STAGE = (
-    "import sys; from plimsoll.errors import guarded; from plimsoll.terminal import interruption\n"
-    "sys.exit(guarded(lambda: interruption.run([sys.executable, '-c', sys.argv[1]])))"
+    "import sys; from plimsoll.errors import run_guarded; from plimsoll.terminal import interruption\n"
+    "sys.exit(run_guarded(lambda: interruption.run([sys.executable, '-c', sys.argv[1]])))"
 )
 
 
@@ -55,9 +55,9 @@ def test_a_stage_that_is_terminated_takes_its_workflow_with_it():
 
 # A job that began while its workflow was interrupted. Ctrl-C does not reach it, and it ends after its workflow.
 JOB = (
-    "import time; from plimsoll.errors import guarded; from plimsoll.measuring import stop\n"
+    "import time; from plimsoll.errors import run_guarded; from plimsoll.measuring import stop\n"
     "def work(): stop.with_workflow(); print('begun', flush=True); time.sleep(60)\n"
-    "raise SystemExit(guarded(work))"
+    "raise SystemExit(run_guarded(work))"
 )
 STARTS_IT = (
     "import os, subprocess, sys, time; from plimsoll.errors import WORKFLOW\n"
@@ -83,10 +83,10 @@ def test_the_workflow_s_own_status_is_returned(status):
 
 # A stage that gets Ctrl-C between two workflows.
 BETWEEN = (
-    "import time; from plimsoll.errors import guarded; from plimsoll.terminal import interruption\n"
-    "@interruption.explained()\n"
+    "import time; from plimsoll.errors import run_guarded; from plimsoll.terminal import interruption\n"
+    "@interruption.explain()\n"
     "def work(): print('begun', flush=True); time.sleep(60)\n"
-    "raise SystemExit(guarded(work))"
+    "raise SystemExit(run_guarded(work))"
 )
 
 

@@ -18,9 +18,9 @@ from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
-from plimsoll.designs.table import closing, independence, judged, loading, metrics, outputs
+from plimsoll.designs.table import independence, judged_study, metrics, outputs, study_file, verdict_text
 from plimsoll.errors import PlimsollError
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.verdicts import judge, judge_study
 from scipy import stats
 
@@ -69,14 +69,14 @@ def written(folder, table: pd.DataFrame, claims=CLAIMS, **keys):
 def refusal(folder, table, claims=CLAIMS, **keys) -> str:
     """Return the sentence by which a study is refused, without its folder."""
     with pytest.raises(PlimsollError) as refused:
-        judged.of_file(written(folder, table, claims, **keys))
+        judged_study.of_file(written(folder, table, claims, **keys))
     told = str(refused.value)
     assert told.endswith(".") and "\n" not in told
     return told.replace(f"{folder}/", "")
 
 
 def test_a_table_is_judged_by_its_claims(tmp_path):
-    found = judged.of_file(written(tmp_path, rows()))
+    found = judged_study.of_file(written(tmp_path, rows()))
     assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "reproduced"]
     first = found.results[0]
     assert first["comparisons"] == 2 and first["n_least"] == 12 and first["q"] < 1e-6
@@ -93,7 +93,7 @@ def test_long_and_wide_form_and_parquet_give_the_same(tmp_path):
     (tmp_path / "own.yaml").write_text(
         yaml.safe_dump({"design": "table", "id": "table", "data": "results.parquet", "claims": CLAIMS})
     )
-    pd.testing.assert_frame_equal(judged.of_file(tmp_path / "own.yaml").comparisons, expected)
+    pd.testing.assert_frame_equal(judged_study.of_file(tmp_path / "own.yaml").comparisons, expected)
 
 
 def test_claims_and_data_need_no_study(tmp_path):
@@ -103,7 +103,7 @@ def test_claims_and_data_need_no_study(tmp_path):
     table.to_csv(tmp_path / "results.csv", index=False)
     claims = [{**claim, "metrics": ["time"]} for claim in CLAIMS]
     (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": claims}))
-    found = judged.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
+    found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
     assert found.study["factors"] == ["level", "file"] and list(found.study["metrics"]) == ["time"]
     assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "reproduced"]
     assert found.results[0]["id"] == "paper-c01"
@@ -111,7 +111,7 @@ def test_claims_and_data_need_no_study(tmp_path):
 
 def test_a_study_makes_what_every_study_has(tmp_path):
     study = written(tmp_path, rows(), baseline={"level": ["1"]}, question="What does a level cost?")
-    found = judged.of_file(study)
+    found = judged_study.of_file(study)
     page = outputs.write(found, tmp_path / "out", [study])
     made = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
     tables = {"answer.csv", "cells.csv", "claims.csv", "comparisons.csv", "observations.csv", "tables/tests.csv"}
@@ -124,19 +124,19 @@ def test_a_study_makes_what_every_study_has(tmp_path):
     assert answer["ratio"].item() == pytest.approx(3.0, rel=0.05) and answer["p_beyond_holm"].item() < 0.001
     suite = ET.parse(tmp_path / "out/junit.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "0")
-    told = closing.text(found, page)
+    told = verdict_text.text(found, page)
     assert told.startswith("The answer: 1 of 1 ratio to level 1 loses") and "Avoid level 9" in told
-    assert (closing.status(found, strict=False), closing.status(found, strict=True)) == (0, 1)
+    assert (verdict_text.status(found, strict=False), verdict_text.status(found, strict=True)) == (0, 1)
 
 
 def test_the_archive_has_inputs_and_results_and_is_judged_alike(tmp_path):
     study = written(tmp_path, rows())
     for out in ("one", "two"):
-        outputs.write(judged.of_file(study), tmp_path / out, [study])
+        outputs.write(judged_study.of_file(study), tmp_path / out, [study])
     assert (tmp_path / "one/own.zip").read_bytes() == (tmp_path / "two/own.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "one/own.zip") as archive:
         archive.extractall(tmp_path / "again")
-    again = judged.of_file(tmp_path / "again/inputs/own.yaml")
+    again = judged_study.of_file(tmp_path / "again/inputs/own.yaml")
     kept = json.loads((tmp_path / "again/results/claims.json").read_text())
     assert [one["verdict"] for one in again.results] == [one["verdict"] for one in kept]
 
@@ -147,14 +147,14 @@ def test_other_files_of_the_folder_stay_out_of_the_archive(tmp_path):
     (tmp_path / "secret.txt").write_text("not a result")
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures/old.png").write_text("of another study")
-    outputs.write(judged.of_file(study), tmp_path, [study])
+    outputs.write(judged_study.of_file(study), tmp_path, [study])
     with zipfile.ZipFile(tmp_path / "own.zip") as archive:
         names = archive.namelist()
     assert {"results/report.html", "results/figures/time.png", "inputs/own.yaml", "inputs/results.csv"} <= {*names}
     assert not [name for name in names if "secret" in name or "old" in name or name == "results/own.yaml"]
     assert (tmp_path / "secret.txt").read_text() == "not a result"
     with pytest.raises(PlimsollError, match=r"secret.txt cannot be written: "):
-        outputs.write(judged.of_file(study), tmp_path / "secret.txt", [study])
+        outputs.write(judged_study.of_file(study), tmp_path / "secret.txt", [study])
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_unit_that_is_not_the_one_of_the_data_is_refused(tmp_path):
         "results.csv, line 2: time has the unit 's' there, and 'ms' in own.yaml, line 26. Rows are not converted. Write the "
         "rows' unit in the study, or leave it out."
     )
-    same = judged.of_file(written(tmp_path, rows(), metrics={"time": {"unit": "s"}}))
+    same = judged_study.of_file(written(tmp_path, rows(), metrics={"time": {"unit": "s"}}))
     assert same.study["metrics"]["time"]["unit"] == "s"
 
 
@@ -233,13 +233,13 @@ def test_a_pattern_of_files_may_be_absolute(tmp_path, absolute, monkeypatch):
         rows().to_csv(tmp_path / f"a [1]/day-{session}.csv", index=False)
     pattern = "day-*.csv"
     document = {"id": "own", "data": [{"path": str(tmp_path / "a [1]" / pattern) if absolute else pattern, "session": "{}"}]}
-    source = loading.of_document(document, Path("a [1]"), CLAIMS, metrics.at_all("own.yaml"))
+    source = study_file.of_document(document, Path("a [1]"), CLAIMS, metrics.at_all("own.yaml"))
     assert {row.session for row in source.rows} == {"mon", "tue"}
     (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS}))
     data = Path(f"{tmp_path}/*/*.csv") if absolute else Path("*/*.csv")
-    assert len(judged.of_files([data], tmp_path / "paper.yaml").source.files) == 2
+    assert len(judged_study.of_files([data], tmp_path / "paper.yaml").source.files) == 2
     with pytest.raises(PlimsollError, match=r"no\*.csv: there is no such file"):
-        judged.of_files([tmp_path / "no*.csv"], tmp_path / "paper.yaml")
+        judged_study.of_files([tmp_path / "no*.csv"], tmp_path / "paper.yaml")
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_line_with_a_value_too_many_and_a_column_that_is_twice_are_refused(tmp
     ):
         (tmp_path / "results.csv").write_text(text)
         with pytest.raises(PlimsollError) as refused:
-            judged.of_file(study)
+            judged_study.of_file(study)
         assert str(refused.value) == f"{tmp_path}/{said}"
 
 
@@ -445,7 +445,7 @@ def test_some_rows_with_a_block_and_some_without_are_refused(tmp_path):
 @pytest.mark.parametrize("block", [{}, {"block": [1, 2, 3, 4] * 2}], ids=["unpaired", "paired"])
 def test_values_that_are_the_same_in_every_run_stay_open_and_the_page_says_why(tmp_path, block):
     table = pd.DataFrame({"level": ["1"] * 4 + ["9"] * 4, "value": 3.7, **block})
-    found = judged.of_file(written(tmp_path, table, [HIGHER, {**HIGHER, "expected": "no_difference"}]))
+    found = judged_study.of_file(written(tmp_path, table, [HIGHER, {**HIGHER, "expected": "no_difference"}]))
     assert [one["verdict"] for one in found.results] == ["inconclusive"] * 2
     outputs.write(found, tmp_path / "out", [])
     said = independence.said(found.source.rows, pd.read_csv(tmp_path / "out/cells.csv"))[2]
@@ -461,7 +461,7 @@ def test_what_rows_without_blocks_assume_is_said(tmp_path):
     """Runs that drift correlate, and are worth fewer than they are. The page says that cells follow each other."""
     walk = np.exp(np.cumsum(np.random.default_rng(3).normal(0, 0.05, 60)))
     table = pd.DataFrame({"level": ["1"] * 30 + ["9"] * 30, "value": walk})
-    found = judged.of_file(written(tmp_path, table, [HIGHER]))
+    found = judged_study.of_file(written(tmp_path, table, [HIGHER]))
     outputs.write(found, tmp_path / "out", [tmp_path / "own.yaml"])
     cells = pd.read_csv(tmp_path / "out/cells.csv")
     assert (cells["lag1"] > 0.5).all() and (cells["effective"] < 12).all()
@@ -493,7 +493,7 @@ def summarised(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_printed_table_is_judged_and_says_whether_the_paper_is_consistent(tmp_path):
-    found = judged.of_file(written(tmp_path, summarised(rows())))
+    found = judged_study.of_file(written(tmp_path, summarised(rows())))
     assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "reproduced"]
     assert [one["paper_consistent"] for one in found.results] == ["yes", "no", "yes"]
     outputs.write(found, tmp_path / "out", [])
@@ -502,7 +502,7 @@ def test_a_printed_table_is_judged_and_says_whether_the_paper_is_consistent(tmp_
 
 def test_a_paper_that_prints_means_alone_is_consistent_by_them(tmp_path):
     summarised(rows()).drop(columns=["sd", "n"]).to_csv(tmp_path / "printed.csv", index=False)
-    found = judged.of_file(written(tmp_path, rows(y=1.2), printed="printed.csv"))
+    found = judged_study.of_file(written(tmp_path, rows(y=1.2), printed="printed.csv"))
     assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "contradicted"]
     told = [one["paper_consistent"] for one in found.results]
     assert told == ["yes, by the means alone", "no, by the means alone", "yes, by the means alone"]
@@ -534,7 +534,7 @@ def test_means_spreads_and_numbers_that_no_runs_have_are_refused(tmp_path, colum
 
 @pytest.mark.parametrize(("name", "reproduced"), [("zstd", 4), ("json", 8), ("languages", 6)])
 def test_statements_of_documentation_are_judged_and_the_planted_one_is_found(name, reproduced):
-    found = judged.of_file(TABLES / name / "study.yaml")
+    found = judged_study.of_file(TABLES / name / "study.yaml")
     assert len(found.results) == 11
     *written_from_texts, planted = found.results
     assert "planted" in planted["statement"] and planted["verdict"] == "contradicted" and planted["robust"]
@@ -548,7 +548,7 @@ def of_reference(study: str, folder):
     with zipfile.ZipFile(kept / f"reference-{study}.zip") as archive:
         plan = archive.extract(next(name for name in archive.namelist() if name.endswith(f"{study}/plan.json")), folder)
     loaded = studies.load(study, designs.known())
-    read = planned.read(Path(plan), loaded.design.factors)
+    read = plan_file.read(Path(plan), loaded.design.factors)
     tables = [collect.table(kept / f"{name}.csv", read["factors"]) for name in ("observations", "runs")]
     expected = {one["id"]: one["verdict"] for one in findings.of_table(kept / "claims.csv")}
     return loaded, read, tables, book.load(study), expected
@@ -600,7 +600,7 @@ def test_the_tutorial_does_what_it_says(tmp_path):
     table, claims = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("text", "yaml"))
     (tmp_path / "results.csv").write_text(table)
     (tmp_path / "paper.yaml").write_text(claims)
-    found = judged.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
+    found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
     (result,) = found.results
     assert result["verdict"] == "reproduced" and result["effect_least"] == pytest.approx(-0.40, abs=0.005)
     for command in text.split("plimsoll judge ")[1:]:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from plimsoll import cli
 from plimsoll.cli import place
-from plimsoll.designs.table import closing, judged, outputs
+from plimsoll.designs.table import judged_study, outputs, verdict_text
 from plimsoll.errors import PlimsollError
 from plimsoll.verdicts import judge
 
@@ -31,7 +31,7 @@ def packed(path, files: dict[str, str]):
 def of_data(folder, *data, claims=CLAIMS, **options):
     """Return rows that files name, judged by claims."""
     (folder / "paper.yaml").write_text(yaml.safe_dump({"claims": claims}))
-    return judged.of_files([folder / name for name in data], folder / "paper.yaml", **options)
+    return judged_study.of_files([folder / name for name in data], folder / "paper.yaml", **options)
 
 
 def verdicts_of(found) -> list[str]:
@@ -50,7 +50,7 @@ def test_rows_are_read_from_a_zip(tmp_path):
     assert verdicts_of(of_data(tmp_path, "days.zip/day/mon.csv")) == VERDICTS
     study = {"design": "table", "data": [{"path": "days.zip/day/*.csv", "session": "{}"}], "claims": CLAIMS}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(study))
-    found = judged.of_file(tmp_path / "own.yaml")
+    found = judged_study.of_file(tmp_path / "own.yaml")
     assert {row.session for row in found.source.rows} == {"mon", "tue"} and verdicts_of(found) == VERDICTS
 
 
@@ -162,7 +162,7 @@ def test_a_papers_printed_table_says_whether_the_paper_is_consistent(tmp_path, m
     for dropped, said in (([], ["yes", "no"]), (["sd"], ["yes, by the means alone", "no, by the means alone"])):
         table[table["metric"] == "throughput"].drop(columns=dropped).to_csv(tmp_path / "printed.csv", index=False)
         (tmp_path / "study.yaml").write_text(yaml.safe_dump({**study, "metrics": {"throughput": {"better": "higher"}}}))
-        found = judged.of_file(tmp_path / "study.yaml")
+        found = judged_study.of_file(tmp_path / "study.yaml")
         assert [one["paper_consistent"] for one in found.results] == said
 
 
@@ -202,11 +202,11 @@ def test_what_a_paper_prints_is_shown_beside_the_verdicts(tmp_path, monkeypatch,
 def test_two_sessions_without_blocks_are_pooled_and_that_is_said(tmp_path):
     """Three sessions are the unit, and blocks pair the sides: then there is nothing to say."""
     days = [rows(seed).assign(session=f"day {seed}").drop(columns="block") for seed in (1, 2, 3)]
-    found = judged.of_file(written(tmp_path, pd.concat(days[:2])))
+    found = judged_study.of_file(written(tmp_path, pd.concat(days[:2])))
     (note,) = found.notes
     assert note.startswith("The rows of 2 sessions are pooled") and note.endswith("measure another session, or name the block.")
     page = outputs.write(found, tmp_path / "out", [])
-    assert "The rows of 2 sessions are pooled" in page.read_text() and f"Note: {note}" in closing.text(found, page)
+    assert "The rows of 2 sessions are pooled" in page.read_text() and f"Note: {note}" in verdict_text.text(found, page)
     alone = pd.concat([days[0][days[0]["level"] == "1"], days[1]])
     assert judge(alone, CLAIMS).notes[1].startswith("Of 4 cells, 2 were measured in one session only.")
     assert judge(pd.concat(days), CLAIMS).notes == [] and judge(rows().assign(session="a"), CLAIMS).notes == []
@@ -218,13 +218,15 @@ def test_a_study_and_data_that_disagree_on_what_is_better_are_refused(tmp_path):
         "results.csv, line 2: a lower time is better there, and a higher one in own.yaml, line 26. Leave `better` "
         "out of the study, or correct the data."
     )
-    assert judged.of_file(written(tmp_path, table, metrics={"time": {"better": "lower"}})).study["metrics"]["time"]["known"]
+    assert judged_study.of_file(written(tmp_path, table, metrics={"time": {"better": "lower"}})).study["metrics"]["time"][
+        "known"
+    ]
     table.loc[7, "better"] = "higher"
     assert refusal(tmp_path, table).startswith(
         "results.csv, line 9: time has the better 'higher' there, and 'lower' in results.csv,"
     )
     # A unit only suggests a direction: a study may say another one.
-    study = judged.of_file(written(tmp_path, rows(), metrics={"time": {"better": "higher"}})).study
+    study = judged_study.of_file(written(tmp_path, rows(), metrics={"time": {"better": "higher"}})).study
     assert study["metrics"]["time"]["better"] == "higher"
 
 
@@ -294,7 +296,7 @@ def test_bad_input_is_one_sentence_with_file_and_line(tmp_path, kind, zipped):
         packed(tmp_path / "z.zip", {"results.csv": (tmp_path / "results.csv").read_text()})
         study.write_text(study.read_text().replace("results.csv", "z.zip"))
     with pytest.raises(PlimsollError) as refused:
-        judged.of_file(study)
+        judged_study.of_file(study)
     told = str(refused.value)
     assert "\n" not in told and told.endswith(".")
     plain = told.replace(f"{tmp_path}/", "").replace("z.zip/", "")

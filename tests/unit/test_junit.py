@@ -6,7 +6,7 @@ import pytest
 from plimsoll.designs.program import effects
 from plimsoll.designs.program.factors import FIRST
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import asked, junit, study
+from plimsoll.features.try_program import junit, study, study_options
 
 from tests.unit import test_program as programs
 
@@ -57,4 +57,4 @@ def test_runtimes_that_do_not_work_here_have_a_reason(monkeypatch):
 
 def test_a_file_that_cannot_be_written_is_refused_by_its_option(tmp_path):
     with pytest.raises(PlimsollError, match="--junit"):
-        asked.exported(tmp_path / "missing/out.xml", "--junit")
+        study_options.export_path(tmp_path / "missing/out.xml", "--junit")

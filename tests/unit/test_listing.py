@@ -3,7 +3,7 @@
 import pytest
 from plimsoll.config import studies
 from plimsoll.planning import availability, planner
-from plimsoll.planning.repetitions import Asked
+from plimsoll.planning.repetitions import RequestedRepetitions
 from plimsoll.terminal import listing
 
 STUDY = "liu2020"
@@ -61,14 +61,14 @@ def test_what_the_time_is_too_short_for_is_told_beside_what_was_measured(liu2020
     """A study is not simply measured if some cells have all of their runs and most have none."""
     whole = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
     chosen = [cell for cell, _ in fig09(whole, liu2020)[:1]]
-    asked = Asked(dict.fromkeys(chosen, 4), exact=True)
+    asked = RequestedRepetitions(dict.fromkeys(chosen, 4), exact=True)
     plan = planner.make(liu2020, studies.profile("quick"), small_host, config, {}, asked)
     there = dict.fromkeys(plan["order"], "valid")
     here = sum(cell["reason"] is None for cell in plan["cells"].values())
     (study,) = listing.of_studies({STUDY: plan}, {STUDY: there}, "quick").rows
     assert study[1] == f"1 of {here} cells"
     sections = listing.of_study(liu2020, plan, there, {"figures/fig09.pdf"})
-    shown = [cell for cell in availability.shown(plan, liu2020, "fig09") if cell["reason"] is None]
+    shown = [cell for cell in availability.shown_cells(plan, liu2020, "fig09") if cell["reason"] is None]
     assert rows(sections, "figures")["fig09"][0] == f"1 of {len(shown)} cells"
     assert rows(sections, "experiments")["granularity"][0].startswith("1 of ")
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_measured_here_has_its_reason_and_no_command(plan, liu202
     assert (state, command) == ("unavailable", "")
     assert rows(sections, "why")[mark][0].startswith("the numa setting needs 2 sockets")
     # For a figure that can be measured in part, the list shows how many of its cells cannot.
-    shown = availability.shown(plan, liu2020, "fig09")
+    shown = availability.shown_cells(plan, liu2020, "fig09")
     lacking = [cell for cell in shown if cell["reason"]]
     assert 0 < len(lacking) < len(shown)
     assert rows(sections, "figures")["fig09"][1] == f"{len(lacking)} {mark}"

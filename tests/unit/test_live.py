@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import snakemake_logger_plugin_plimsoll as plugin
-from plimsoll.measuring import given_up, progress
+from plimsoll.measuring import failing_groups, progress
 from plimsoll.planning import repetitions, timetable
 from plimsoll.terminal import interruption
 from plimsoll.terminal.live import call, line, words
@@ -149,7 +149,7 @@ def test_a_run_that_does_not_count_is_told_in_full_with_what_that_means_and_many
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(given_up.VARIABLE, "one")
+    monkeypatch.setenv(failing_groups.VARIABLE, "one")
     monkeypatch.delenv(call.FOLLOWED, raising=False)
     monkeypatch.setattr(interruption, "write", interruption.to_stream)
     return tmp_path / "results"
@@ -297,7 +297,7 @@ def test_workflows_of_one_command_are_counted_together_and_have_one_log(results,
     log = (results / "logs/workflow.log").read_text()
     assert log.count("Job stats:") == 2
     # Another command begins its own, and the one before is kept.
-    monkeypatch.setenv(given_up.VARIABLE, "two")
+    monkeypatch.setenv(failing_groups.VARIABLE, "two")
     shown, events = begun(results)
     assert shown.now().done == 0
     events.close()
@@ -311,7 +311,7 @@ def test_a_first_stage_expects_what_the_second_takes_of_the_time(tmp_path, plann
     hours = {"stage": "first", "given": [2 * seconds / 3600 / call.SHARE], "before": 0.0}
     studies, plans, folder = {"jha2021": jha2021}, {"jha2021": planned}, tmp_path / "jha2021"
     folder.mkdir()
-    repetitions.ask(folder, planned["profile"], repetitions.Asked({}, exact=True, hours=hours))
+    repetitions.ask(folder, planned["profile"], repetitions.RequestedRepetitions({}, exact=True, hours=hours))
     later = call.later(tmp_path, "jha2021", studies, plans)
     pages = len(words.PAGES) + len(jha2021["figures"]) + len(jha2021["tables"])
     assert later.runs == pytest.approx(len(planned["order"]), abs=1) and later.steps == later.runs + pages
@@ -320,7 +320,9 @@ def test_a_first_stage_expects_what_the_second_takes_of_the_time(tmp_path, plann
     both = call.later(tmp_path, "jha2021", {**studies, "other": jha2021}, {**plans, "other": planned})
     assert both.steps == pytest.approx(later.steps + pages + 2 * len(planned["order"]), abs=2)
     assert call.later(tmp_path, "jha2021", {"other": jha2021, **studies}, {**plans, "other": planned}).runs == later.runs
-    repetitions.ask(folder, planned["profile"], repetitions.Asked({}, exact=True, hours={**hours, "stage": "second"}))
+    repetitions.ask(
+        folder, planned["profile"], repetitions.RequestedRepetitions({}, exact=True, hours={**hours, "stage": "second"})
+    )
     assert call.later(tmp_path, "jha2021", studies, plans).steps == pages
     monkeypatch.delenv(call.FOLLOWED)
     assert call.later(tmp_path, "jha2021", studies, plans) == call.Later()
@@ -334,7 +336,7 @@ def test_the_total_is_the_time_that_was_given(tmp_path, planned, jha2021, monkey
     folder = tmp_path / "jha2021"
     folder.mkdir()
     hours = {"stage": "first", "given": [0.2], "before": 0.0}
-    repetitions.ask(folder, planned["profile"], repetitions.Asked({}, exact=True, hours=hours))
+    repetitions.ask(folder, planned["profile"], repetitions.RequestedRepetitions({}, exact=True, hours=hours))
     later = call.later(tmp_path, "jha2021", {"jha2021": jha2021}, {"jha2021": planned})
     assert later.ends == pytest.approx(time.time() + 500, abs=1)
     pages = later.seconds - later.measuring

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from plimsoll.designs.program import looking, quotas, why
+from plimsoll.designs.program import quotas, side_differences, watched_run
 from plimsoll.designs.program.factors import FIRST, LOOK, STEPS
 from plimsoll.features.try_program import stages, timer
 from plimsoll.measuring.noise import Snapshot
@@ -38,15 +38,15 @@ def built() -> Path:
     return timer.built()
 
 
-def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variables: str) -> looking.Looked:
+def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variables: str) -> watched_run.WatchedRun:
     """Watch a program on this host, and return what was seen."""
     (folder / "0/work").mkdir(parents=True)
-    own = {"PATH": os.environ["PATH"], **looking.VARIABLES, **variables}
+    own = {"PATH": os.environ["PATH"], **watched_run.VARIABLES, **variables}
     (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in own.items()))
     enter = lambda words: [str(built), *words]  # noqa: E731 - a name for one expression
-    subprocess.run(enter([str(folder), f"{limit:g}", looking.COUNT, *command]), check=True, timeout=120)
+    subprocess.run(enter([str(folder), f"{limit:g}", watched_run.COUNT, *command]), check=True, timeout=120)
     mapped = dict.fromkeys(line.split()[-1] for line in (folder / "mapped").read_text().splitlines() if "/" in line)
-    return looking.found(folder, mapped, enter)
+    return watched_run.read(folder, mapped, enter)
 
 
 def test_a_watched_program_shows_threads_arenas_refused_calls_and_what_it_writes(built, tmp_path):
@@ -82,7 +82,7 @@ def test_what_libraries_print_of_their_choices_is_read(tmp_path):
     )
     (tmp_path / "variables").write_text("A=1=2\0HOME=/root\0OPENBLAS_VERBOSE=2\0")
     (tmp_path / "0/stderr.txt").write_text("Core: SkylakeX\nCore: SkylakeX\n  [host] OMP_NUM_THREADS = '4'\n")
-    seen = looking.found(tmp_path, {"/lib/libc.musl.so.1": "none"}, lambda words: pytest.fail("it has no such loader"))
+    seen = watched_run.read(tmp_path, {"/lib/libc.musl.so.1": "none"}, lambda words: pytest.fail("it has no such loader"))
     assert seen["settings"] == {
         "variable A": "1=2",
         "kernels of OpenBLAS": "SkylakeX",
@@ -93,23 +93,23 @@ def test_what_libraries_print_of_their_choices_is_read(tmp_path):
     assert seen["counts"] == {"memory in huge pages (MiB)": 2.0} and seen["refused"] == {}
 
 
-def side(settings: dict, refused: dict | None = None, traced: bool = True, **counts: float) -> looking.Looked:
+def side(settings: dict, refused: dict | None = None, traced: bool = True, **counts: float) -> watched_run.WatchedRun:
     return {"traced": traced, "refused": refused or {}, "counts": counts, "settings": settings}
 
 
 def test_differences_between_watched_runs_are_named_and_nothing_else():
     before = side({"C library": "2.36", "kernels of OpenBLAS": "Haswell"}, {"kill (EPERM)": 1}, arenas=1, tasks=8)
     after = side({"C library": "2.36"}, {"kill (EPERM)": 9, "mbind (EPERM)": 3}, arenas=2, tasks=9)
-    assert looking.differences(before, after) == [
+    assert watched_run.differences(before, after) == [
         "system calls refused only after: mbind (EPERM) 3 times",
         "kernels of OpenBLAS: Haswell before, not there after",
         "arenas: 1 before, 2 after, at most",
     ]
-    assert looking.differences(before, None) == []
+    assert watched_run.differences(before, None) == []
 
 
 def test_calls_that_could_not_be_watched_are_not_called_allowed():
-    told = looking.differences(side({}, {"mbind (EPERM)": 3}), side({}, traced=False))
+    told = watched_run.differences(side({}, {"mbind (EPERM)": 3}), side({}, traced=False))
     assert told == ["system calls could not be watched on both sides"]
 
 
@@ -124,7 +124,7 @@ def test_both_sides_of_each_cost_are_watched_and_no_other():
 def test_a_watched_run_is_requested_once_and_only_if_there_is_time(monkeypatch, tmp_path, capsys):
     rounds = []
     monkeypatch.setattr(
-        stages.rounds, "make", lambda *_: rounds.append(stages.repetitions.asked(tmp_path, stages.PROFILE).cells)
+        stages.rounds, "make", lambda *_: rounds.append(stages.repetitions.read_request(tmp_path, stages.PROFILE).cells)
     )
     monkeypatch.setattr(stages.configuration, "wish", lambda *_: None)
     monkeypatch.setenv(stages.noise.WAIT_UNTIL, "0")
@@ -147,4 +147,6 @@ def test_a_wait_for_the_containers_own_quota_is_its_cost_and_disturbs_nothing(mo
     assert waited == 3.0 and span[1].throttled == {"/sys/fs/cgroup": 1.5, "heat": 0.0} and span[1].when == after.when
     slow = programs.recorded({}, {})
     slow[0]["throttled_seconds"] = waited
-    assert why.differences(programs.recorded({}, {}), slow) == ["throttled seconds: 0.00 before, 3.00 after, in all runs"]
+    assert side_differences.differences(programs.recorded({}, {}), slow) == [
+        "throttled seconds: 0.00 before, 3.00 after, in all runs"
+    ]

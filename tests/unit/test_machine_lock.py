@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from plimsoll.host import machine_lock
 machine_lock.FOLDERS = (Path(sys.argv[1]),)
-with machine_lock.held(lambda holder: print("waits for", holder, flush=True)):
+with machine_lock.hold(lambda holder: print("waits for", holder, flush=True)):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -64,7 +64,7 @@ def test_one_holds_it_and_the_next_is_told_whom_it_waits_for(folder):
 def test_reading_is_enough_and_a_private_file_is_made_readable_by_its_owner(folder, monkeypatch):
     before = os.umask(0o077)
     try:
-        with machine_lock.held(pytest.fail):
+        with machine_lock.hold(pytest.fail):
             assert (folder / machine_lock.LOCK).stat().st_mode & 0o777 == 0o644
     finally:
         os.umask(before)
@@ -74,7 +74,7 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(folder):
     first = another(folder)
     first.stdout.readline()
     (folder / machine_lock.LOCK).unlink()
-    with machine_lock.held(pytest.fail):
+    with machine_lock.hold(pytest.fail):
         assert (folder / machine_lock.LOCK).exists()
     first.communicate()
 
@@ -83,7 +83,7 @@ def test_a_link_is_no_lock(folder):
     (folder / machine_lock.LOCK).symlink_to(folder / "elsewhere")
     with (
         pytest.raises(PlimsollError, match="cannot be read .* have it removed by root|by .* or by root"),
-        machine_lock.held(pytest.fail),
+        machine_lock.hold(pytest.fail),
     ):
         pass
 

@@ -49,7 +49,7 @@ def judged(parts: list[tuple[Strength | None, bool]]) -> dict:
     is an aside)."""
     results = [
         {
-            **findings.of({"id": "liu2020-c01"}, NOT_TESTABLE, "no cell"),
+            **findings.empty_result({"id": "liu2020-c01"}, NOT_TESTABLE, "no cell"),
             **({"verdict": verdicts.judge(one, ALPHA, ALPHA), "evidence": {"": one}} if one else {}),
             **({"comparisons": 1, "needed": None, "reason": ""} if one else {}),
         }
@@ -91,7 +91,7 @@ def arranged(evidence: dict[str, Strength | None]) -> dict:
     unfit = {words: {"verdict": NOT_TESTABLE, "reason": "it breaks the case"} for words, one in evidence.items() if one is None}
     own = {words: one for words, one in evidence.items() if one}
     there = {words: {"verdict": verdicts.judge(one, ALPHA, ALPHA)} for words, one in own.items()} | unfit
-    found = findings.of({"id": "liu2020-c01"}, INCONCLUSIVE, "")
+    found = findings.empty_result({"id": "liu2020-c01"}, INCONCLUSIVE, "")
     return {**found, "evidence": own, "arrangements": there, "comparisons": 1, "needed": None}
 
 
@@ -131,8 +131,8 @@ def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
 )
 def test_an_open_claim_about_each_says_what_holds_for_all(bound, said):
     claim = {"verdict": INCONCLUSIVE, "quantity": None, "bound": {"comparisons": 72, **bound}}
-    assert wording.bound(claim) == said
-    assert wording.bound({**claim, "verdict": REPRODUCED}) == wording.bound({**claim, "bound": None}) == ""
+    assert wording.overall_bound(claim) == said
+    assert wording.overall_bound({**claim, "verdict": REPRODUCED}) == wording.overall_bound({**claim, "bound": None}) == ""
 
 
 def test_every_sentence_has_a_main_part():

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from plimsoll.errors import WORKFLOW, Outage
-from plimsoll.measuring import means, noise, stop
+from plimsoll.measuring import noise, resources, stop
 
 
 class Means:
@@ -29,10 +29,10 @@ class Means:
 
 
 def test_what_comes_back_in_time_is_waited_for_and_repaired_once(monkeypatch, capsys):
-    monkeypatch.setattr(means, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(means, "WAIT_SECONDS", 5)
+    monkeypatch.setattr(resources, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 5)
     engine = Means(away=3)
-    means.restore(Outage("the engine does not answer", "start it"), engine.examine, engine.repair)
+    resources.restore(Outage("the engine does not answer", "start it"), engine.examine, engine.repair)
     assert engine.looks == 4 and engine.repaired == ["the engine does not answer"]
     assert capsys.readouterr().err.splitlines() == [
         "plimsoll: the engine does not answer. No run is lost. Trying to repair it for up to 5 s.",
@@ -42,31 +42,31 @@ def test_what_comes_back_in_time_is_waited_for_and_repaired_once(monkeypatch, ca
 
 @pytest.mark.alone
 def test_what_does_not_come_back_is_an_outage_within_the_time(monkeypatch):
-    monkeypatch.setattr(means, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(means, "WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(resources, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 0.3)
     engine, begun = Means(away=10**9), time.monotonic()
     with pytest.raises(Outage, match="the engine does not answer: start it"):
-        means.restore(Outage("a container ended", "look"), engine.examine, engine.repair)
+        resources.restore(Outage("a container ended", "look"), engine.examine, engine.repair)
     assert 0.3 <= time.monotonic() - begun < 1
     assert engine.repaired == ["a container ended", "the engine does not answer"]
 
 
 def test_a_repair_that_fails_does_not_end_the_waiting(monkeypatch, capsys):
-    monkeypatch.setattr(means, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(means, "WAIT_SECONDS", 5)
+    monkeypatch.setattr(resources, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(resources, "WAIT_SECONDS", 5)
     engine = Means(away=2)
 
     def repair(problem):
         raise Outage("no copy", "build it")
 
-    means.restore(Outage("the image was removed", "build it"), engine.examine, repair)
+    resources.restore(Outage("the image was removed", "build it"), engine.examine, repair)
     assert "could not be repaired from here: no copy: build it." in capsys.readouterr().err
 
 
 def test_errors_of_the_host_are_outages_and_others_are_not():
-    found = means.outage_of(OSError(errno.ENOSPC, "No space left on device", "/x/1.json"))
+    found = resources.outage_of(OSError(errno.ENOSPC, "No space left on device", "/x/1.json"))
     assert "a disk of this host is full" in str(found) and "/x/1.json" in str(found) and "free some" in str(found)
-    assert means.outage_of(OSError(errno.ENOENT, "No such file")) is None
+    assert resources.outage_of(OSError(errno.ENOENT, "No such file")) is None
 
 
 def test_a_full_disk_is_told_by_its_folder(tmp_path):
@@ -76,20 +76,20 @@ def test_a_full_disk_is_told_by_its_folder(tmp_path):
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", str(disk)], check=True)
     try:
-        means.refuse_full(disk)
+        resources.refuse_full(disk)
         (disk / "fill").write_bytes(bytes(8 * 2**20))
         with pytest.raises(Outage, match=f"the disk of {disk} is full: free some of it"):
-            means.refuse_full(disk)
+            resources.refuse_full(disk)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
-    means.refuse_full(tmp_path / "none")
+    resources.refuse_full(tmp_path / "none")
 
 
 def test_what_the_kernel_killed_before_is_not_this_run_s(monkeypatch):
     monkeypatch.setattr(noise, "killed_for_memory", lambda: 6)
-    means.refuse_killed(6)
+    resources.refuse_killed(6)
     with pytest.raises(Outage, match="this host had no memory left"):
-        means.refuse_killed(5)
+        resources.refuse_killed(5)
 
 
 def test_the_kernel_counts_what_it_kills():

@@ -11,7 +11,7 @@ import pytest
 from plimsoll import designs, measure, runtimes
 from plimsoll.designs.splitting import attempts, ranks
 from plimsoll.errors import Lasting, PlimsollError
-from plimsoll.measuring import lock, planned, process, record
+from plimsoll.measuring import lock, plan_file, process, record
 from plimsoll.workloads import kernels
 from plimsoll.workloads.base import InvalidOutput
 
@@ -59,11 +59,11 @@ def blas(kernels="Zen", processor="AVX2", threads=1):
 
 
 def test_the_kernels_of_the_ranks_are_told_if_they_are_the_same_on_one_thread():
-    assert attempts.chosen([blas(), blas()]) == {"OpenBLAS": "Zen"}
+    assert attempts.library_kernels([blas(), blas()]) == {"OpenBLAS": "Zen"}
     with pytest.raises(InvalidOutput, match="did not all run the same kernels of OpenBLAS, but Haswell, Zen"):
-        attempts.chosen([blas(), blas("Haswell")])
+        attempts.library_kernels([blas(), blas("Haswell")])
     with pytest.raises(InvalidOutput, match="OpenBLAS had 4 threads in a rank, not one"):
-        attempts.chosen([blas(), blas(threads=4)])
+        attempts.library_kernels([blas(), blas(threads=4)])
 
 
 @pytest.mark.parametrize(
@@ -282,8 +282,8 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
 
     monkeypatch.setattr(lock, "machine", waits)
     # This cell has only the keys that the test needs.
-    monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
-    monkeypatch.setattr(planned, "image", lambda path: {})
+    monkeypatch.setattr(plan_file, "refuse_misfits", lambda *_: None)
+    monkeypatch.setattr(plan_file, "image", lambda path: {})
     monkeypatch.setattr(measure, "_measure_all", lambda *_: pytest.fail("it was measured twice"))
     assert measure.measure(path, CELL["path"], 1, target, tmp_path / "image.json") == made
     assert record.read(target) == made
@@ -292,7 +292,7 @@ def test_what_another_process_has_measured_while_it_was_waited_for_is_kept(tmp_p
 ENDS = """
 import os, subprocess, sys, time
 from pathlib import Path
-from plimsoll.errors import guarded
+from plimsoll.errors import run_guarded
 from plimsoll.measuring import stop
 
 def work():
@@ -306,7 +306,7 @@ def work():
         Path(sys.argv[1]).write_text(told)
 
 if os.environ.get("JOB"):
-    sys.exit(guarded(work))
+    sys.exit(run_guarded(work))
 stop.announce(Path(sys.argv[1]).parent)
 # Between them is a shell, as in the workflow.
 subprocess.run(["bash", "-c", '"$@" || true', "bash", sys.executable, *sys.argv], env={**os.environ, "JOB": "1"})

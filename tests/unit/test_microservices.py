@@ -109,10 +109,10 @@ def test_linpack_is_given_the_kernels_that_the_user_names(monkeypatch):
 
 
 def test_a_substitute_says_so_and_others_do_not():
-    described = workloads.described({"y_cruncher": {"digits": 100}, "linpack": {"order": 10}})
+    described = workloads.describe({"y_cruncher": {"digits": 100}, "linpack": {"order": 10}})
     assert described["y_cruncher"]["stands_for"] == "Y-Cruncher" and "FLINT" in described["y_cruncher"]["label"]
     assert described["linpack"]["stands_for"] == ""
-    own = workloads.described({"y_cruncher": {"digits": 100, "sha256": "0" * 64}})["y_cruncher"]
+    own = workloads.describe({"y_cruncher": {"digits": 100, "sha256": "0" * 64}})["y_cruncher"]
     assert own["stands_for"] == "" and own["label"] == "Y-Cruncher"
 
 
@@ -142,11 +142,11 @@ def test_an_iteration_cannot_take_longer_than_its_process(tmp_path):
     (tmp_path / "log.jsonl").write_text(line)
     (tmp_path / "1.out").write_text(LINPACK)
     linpack = workloads.find("linpack")
-    (made,) = iterations.judged(linpack, {"order": 3500}, 10.0, [tmp_path])
+    (made,) = iterations.read(linpack, {"order": 3500}, 10.0, [tmp_path])
     assert made["values"]["gflops"] == 43.904519
     slow = LINPACK.replace("0.651592", "6.515920").replace("43.904519", "4.390452")
     (tmp_path / "1.out").write_text(slow)
-    (made,) = iterations.judged(linpack, {"order": 3500}, 10.0, [tmp_path])
+    (made,) = iterations.read(linpack, {"order": 3500}, 10.0, [tmp_path])
     assert made["values"] is None and made["reason"] == "by what it printed it took 6.52 s, and its process lasted 0.647 s"
 
 
@@ -154,7 +154,7 @@ def test_an_iteration_that_left_a_process_at_work_does_not_count(tmp_path):
     line = (DATA / "outputs/loop_once.jsonl").read_text()
     (tmp_path / "log.jsonl").write_text(line.replace('"left": ""', '"left": "sleep"'))
     (tmp_path / "1.out").write_text(LINPACK)
-    (made,) = iterations.judged(workloads.find("linpack"), {"order": 3500}, 10.0, [tmp_path])
+    (made,) = iterations.read(workloads.find("linpack"), {"order": 3500}, 10.0, [tmp_path])
     assert made["values"] is None and made["reason"] == "it ended before what it had started: sleep went on"
     assert "left" not in made
 
@@ -187,7 +187,7 @@ def test_the_log_of_a_loop_is_whole_or_gives_nothing(tmp_path):
 
 
 def test_what_is_no_file_of_a_program_s_is_refused(tmp_path):
-    from plimsoll.workloads import printed as reader
+    from plimsoll.workloads import program_output as reader
 
     (tmp_path / "large").write_bytes(b"x" * (reader.MOST_BYTES + 1))
     with pytest.raises(InvalidOutput, match="longer than 4 MiB"):

@@ -4,9 +4,9 @@ import math
 
 import pytest
 from plimsoll.analysis import blocks
-from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.features.time_budget import needs
-from plimsoll.features.time_budget.needs import Elsewhere, Noise, Part
+from plimsoll.features.time_budget.needs import Noise, OtherMeasurements, Part
 
 ALPHA, NOISE = 0.05, 0.15
 
@@ -19,9 +19,9 @@ def part(n: int, effect: float = 1.0, expected: str = "higher", margin: float = 
     return Part(("c1", 1, ""), result, [row])
 
 
-def needed(here: Part, elsewhere: Elsewhere | None = None) -> int:
+def needed(here: Part, elsewhere: OtherMeasurements | None = None) -> int:
     noise = Noise([part(4)], {"cells": {}}, ())
-    (need,) = needs.of({"c1": [here]}, [], noise, ALPHA, elsewhere).needs
+    (need,) = needs.of_claims({"c1": [here]}, [], noise, ALPHA, elsewhere).needs
     (number,) = set(need.blocks.values())
     assert set(need.blocks) == {"a", "b"}
     return number
@@ -30,22 +30,22 @@ def needed(here: Part, elsewhere: Elsewhere | None = None) -> int:
 @pytest.fixture
 def elsewhere():
     """Return forty blocks of other measurements, in which side a is twice as high."""
-    return Elsewhere([part(40)])
+    return OtherMeasurements([part(40)])
 
 
 def test_where_nothing_is_known_the_margin_is_what_must_be_found():
-    assert needed(part(4)) == blocks.needed(NOISE, math.log1p(0.05), ALPHA) > 60
+    assert needed(part(4)) == blocks.sample_size(NOISE, math.log1p(0.05), ALPHA) > 60
 
 
 def test_what_other_measurements_found_takes_few_blocks(elsewhere):
     low, _ = elsewhere.of(part(0), part(0).rows[0])
-    assert needed(part(0), elsewhere) == blocks.needed(NOISE, low, ALPHA) == 3
+    assert needed(part(0), elsewhere) == blocks.sample_size(NOISE, low, ALPHA) == 3
 
 
 def test_what_has_enough_and_is_not_clear_gets_what_makes_it_clear(elsewhere):
     """It gets fewer blocks than finding the margin would take. Otherwise decided claims would take most of the time."""
     low, _ = elsewhere.of(part(0), part(0).rows[0])
-    clear = blocks.needed(NOISE, low, needs.CLEAR)
+    clear = blocks.sample_size(NOISE, low, needs.CLEAR)
     assert needed(part(4), elsewhere) == clear < 10
 
 
@@ -54,6 +54,6 @@ def test_what_is_not_clear_then_is_not_as_it_was_elsewhere(elsewhere):
 
 
 def test_likeness_is_never_repeated_to_be_clear():
-    known = Elsewhere([part(40, effect=0.0, expected="no_difference")])
+    known = OtherMeasurements([part(40, effect=0.0, expected="no_difference")])
     here = part(4, effect=0.0, expected="no_difference", margin=0.2)
-    assert needed(here, known) == needed(here) == blocks.needed(NOISE, math.log1p(0.2), ALPHA, alike=True)
+    assert needed(here, known) == needed(here) == blocks.sample_size(NOISE, math.log1p(0.2), ALPHA, alike=True)

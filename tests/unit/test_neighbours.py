@@ -6,13 +6,13 @@ from plimsoll import __main__ as stages
 from plimsoll import runtimes
 from plimsoll.analysis import collect, neighbours
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.measuring import record
 from plimsoll.pages import wording
 from plimsoll.planning import planner
 from plimsoll.runtimes import base
-from plimsoll.services import kept
+from plimsoll.services import containers
 
 from tests.unit.test_collect import CELLS, found
 
@@ -51,18 +51,18 @@ def test_tests_say_of_which_runtimes_neighbours_were_not_seen(folder):
 def test_a_verdict_says_in_how_many_cells_neighbours_were_not_seen(folder, liu2020, config, small_host):
     plan = planner.make(liu2020, studies.profile("quick"), small_host, config, {})
     observations, runs = (collect.table(folder / f"{name}.csv", plan["factors"]) for name in ("observations", "runs"))
-    measured = Measured(liu2020, plan, observations, runs)
+    measured = StudyObservations(liu2020, plan, observations, runs)
     assert measured.unwatched == {CELLS[1]}
     results, _ = evaluate.evaluate(book.load("liu2020"), measured, liu2020["alpha"])
     about = [result for result in results if result["unwatched"]]
     assert about and {result["unwatched"] for result in about} == {1}
-    assert wording.unwatched(about[0]) == f"In 1 of the cells that it is about, {SAYS}"
-    assert {wording.unwatched(result) for result in results if result not in about} == {""}
+    assert wording.unobserved_neighbours(about[0]) == f"In 1 of the cells that it is about, {SAYS}"
+    assert {wording.unobserved_neighbours(result) for result in results if result not in about} == {""}
 
 
 def test_services_know_whether_anybody_counts_their_containers(tmp_path, monkeypatch):
     runtime = runtimes.find("podman-rootless")
-    monkeypatch.setattr(kept.cgroup, "mounts", dict)
+    monkeypatch.setattr(containers.cgroup, "mounts", dict)
 
     def start(specs):
         nodes = [base.HOST.__class__(spec.name) for spec in specs]
@@ -70,9 +70,9 @@ def test_services_know_whether_anybody_counts_their_containers(tmp_path, monkeyp
         return nodes
 
     monkeypatch.setattr(runtime, "start", start, raising=False)
-    services = kept.Services(runtime, "x", tmp_path)
+    services = containers.Services(runtime, "x", tmp_path)
     services.start([services.spec("c0", {})])
-    assert services.counted and kept.all_counted(services, None)
+    assert services.counted and containers.all_counted(services, None)
     services.start([services.spec("c1", {}), services.spec("uncounted", {})])
     services.start([services.spec("c2", {})])
-    assert not services.counted and not kept.all_counted(None, services)
+    assert not services.counted and not containers.all_counted(None, services)

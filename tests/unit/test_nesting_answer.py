@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.claims import answer, evaluate
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.nesting.factors import PLACEMENTS
 from plimsoll.errors import PlimsollError
@@ -40,7 +40,7 @@ def answered(amaral2015, config, small_host):
     def answered(effects=(), **host):
         plan = planner.make(amaral2015, studies.profile("quick"), {**small_host, **host}, config, {})
         runs = pd.DataFrame(columns=[*plan["factors"], "status"])
-        return answer.table(Measured(amaral2015, plan, observed(plan, amaral2015, effects), runs), 0.05)
+        return answer.table(StudyObservations(amaral2015, plan, observed(plan, amaral2015, effects), runs), 0.05)
 
     return answered
 
@@ -72,7 +72,7 @@ HALVED = ((on("bridge", "throughput"), 0.5), (on("bridge", "latency"), 2.0))
 
 
 def parts_of(table: pd.DataFrame, study, name: str) -> list[dict]:
-    return next(shown["parts"] for shown in answer_page.shown(table, study) if shown["name"] == name)
+    return next(shown["parts"] for shown in answer_page.for_template(table, study) if shown["name"] == name)
 
 
 def test_each_answer_has_its_own_rows_and_none_that_nothing_is_measured_for(answered):
@@ -122,12 +122,12 @@ def test_a_row_of_one_metric_is_told_by_its_ratio(answered, amaral2015):
     table = answered([(lambda cell, name: name == "creation_time" and cell["runtime"] == "docker-nested", 8.0)])
     parts = parts_of(table, amaral2015, CREATION)
     assert [part["name"] for part in parts] == ["1 instance", "2 instances", "4 instances"]
-    shown = next(one for one in answer_page.shown(table, amaral2015) if one["name"] == CREATION)
-    told = answer_words.told(shown)
+    shown = next(one for one in answer_page.for_template(table, amaral2015) if one["name"] == CREATION)
+    told = answer_words.in_sentences(shown)
     assert told.startswith("3 of 6 ratios to Docker lose more than 5 %. The largest: nested Docker containers, ")
     assert "where less is better" in told
-    program = next(one for one in answer_page.shown(table, amaral2015) if one["name"] == PROGRAM)
-    assert answer_words.told(program).endswith("A loss of more than 5 % is ruled out in all 9 ratios to Docker.")
+    program = next(one for one in answer_page.for_template(table, amaral2015) if one["name"] == PROGRAM)
+    assert answer_words.in_sentences(program).endswith("A loss of more than 5 % is ruled out in all 9 ratios to Docker.")
 
 
 def test_what_is_another_switch_or_a_machine_in_a_machine_is_set_apart(answered, amaral2015):
@@ -136,7 +136,7 @@ def test_what_is_another_switch_or_a_machine_in_a_machine_is_set_apart(answered,
     (part,) = parts_of(table, amaral2015, LOCAL)
     apart = [row["name"] for row in part["rows"] if row["lacks"]]
     assert len(apart) == 4 + 4 and all("Open vSwitch" in name or "a virtual machine" in name for name in apart)
-    shown = next(one for one in answer_page.shown(table, amaral2015) if one["name"] == LOCAL)
+    shown = next(one for one in answer_page.for_template(table, amaral2015) if one["name"] == LOCAL)
     assert shown["said"].startswith("A loss of more than 5 % is ruled out in all ")
     assert not any(name in shown["said"] + shown["recommendation"] for name in apart)
     switch, machine, _ = part["sentences"]
@@ -155,7 +155,7 @@ def test_a_table_of_before_there_were_several_is_still_read(answered, amaral2015
     bare = older[(older["runtime"] == "bare") & (older["metric"] == "execution_time")]
     older = pd.concat([older, bare.assign(metric="creation_time", ratio=np.nan, reason=evaluate.NO_CELLS)])
     older.to_csv(tmp_path / "answer.csv", index=False)
-    program, creation, *networks = answer_page.shown(answer.read(tmp_path / "answer.csv"), amaral2015)
+    program, creation, *networks = answer_page.for_template(answer.read(tmp_path / "answer.csv"), amaral2015)
     assert [len(part["rows"]) for part in program["parts"]] == [3, 3, 3] and program["parts"][0]["steps"]
     assert [[row["levels"]["runtime"] for row in part["rows"]] for part in creation["parts"]] == 3 * [["vm", "docker-nested"]]
     assert not any(shown["parts"] for shown in networks)
@@ -163,7 +163,7 @@ def test_a_table_of_before_there_were_several_is_still_read(answered, amaral2015
 
 def test_answers_stand_one_after_another_with_a_heading_each(answered, amaral2015):
     macro = formats.environment().get_template("answer.html.j2").module.answered
-    shown = answer_page.shown(answered(HALVED), amaral2015)
+    shown = answer_page.for_template(answered(HALVED), amaral2015)
     page = str(macro(forest.with_plots(shown), amaral2015["alpha"]))
     places = [page.index(f"<h3>{formats.capital(name)}</h3>") for name in (PROGRAM, CREATION, LOCAL, REMOTE)]
     assert places == sorted(places)

@@ -37,7 +37,7 @@ NO_KVM = {"vm": "no virtual machine boots with KVM here"}
 
 @pytest.fixture
 def of_paper(plan_of):
-    host = topology.described(yaml_files.load(PROJECT / "config/hosts/xeon-e5-2630l.yaml", "host"))
+    host = topology.from_description(yaml_files.load(PROJECT / "config/hosts/xeon-e5-2630l.yaml", "host"))
     return plan_of("paper", host)
 
 

@@ -6,8 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.analysis.tables import Asked
-from plimsoll.claims.measured import Measured
+from plimsoll.analysis.tables import TableRequest
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.nesting import run_tables, statistics, words
 from plimsoll.figures import render
@@ -49,7 +49,7 @@ def observed(plan: dict, study: dict) -> pd.DataFrame:
 
 
 def test_what_was_observed_of_a_cell_is_found_by_its_path(plan, amaral2015):
-    measured = Measured(amaral2015, plan, observed(plan, amaral2015), pd.DataFrame())
+    measured = StudyObservations(amaral2015, plan, observed(plan, amaral2015), pd.DataFrame())
     for path, cell in plan["cells"].items():
         there = {name for name in amaral2015["metrics"] if len(measured.single(name, path).values) == BLOCKS}
         wanted = {name for name, metric in amaral2015["metrics"].items() if cell["task"] in metric["task"]}
@@ -61,7 +61,7 @@ def shown(amaral2015, plan):
     def shown(name, change=lambda table: table):
         of_figure = amaral2015.design.cells.shown(plan, amaral2015, name)
         own = {**plan, "cells": {cell["path"]: cell for cell in of_figure}}
-        return render.described(amaral2015, plan, name, change(observed(own, amaral2015)), {})
+        return render.figure_data(amaral2015, plan, name, change(observed(own, amaral2015)), {})
 
     yield shown
     plt.close("all")
@@ -137,9 +137,9 @@ def test_parts_stand_above_each_other(shown):
 
 
 def test_table_1_has_the_paper_s_rows_with_ours_or_a_reason(plan, amaral2015, tmp_path, monkeypatch):
-    monkeypatch.setattr(Asked, "plan", plan)
-    monkeypatch.setattr(Asked, "observations", lambda asked: observed(plan, amaral2015).query("task == 'creation'"))
-    table = run_tables.creation(Asked(amaral2015, "table01", tmp_path)).set_index(["parents", "children_per_parent"])
+    monkeypatch.setattr(TableRequest, "plan", plan)
+    monkeypatch.setattr(TableRequest, "observations", lambda asked: observed(plan, amaral2015).query("task == 'creation'"))
+    table = run_tables.creation(TableRequest(amaral2015, "table01", tmp_path)).set_index(["parents", "children_per_parent"])
     assert len(table) == 45 and table.loc[(1, 1), "paper_mean"] == 9
     assert table.loc[(4, 1), "mean"] == pytest.approx(40, rel=0.05) and table.loc[(4, 1), "not_here"] == ""
     assert table.loc[(8, 1), "not_here"].startswith("the profile ends at 4") and table.loc[(8, 1)].isna()["mean"]

@@ -8,18 +8,27 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from plimsoll import designs, measure
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.nesting import ends, network, processor_binding, report, run_tables, words
 from plimsoll.designs.nesting.charts import networks
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
-from plimsoll.measuring import bound
-from plimsoll.planning import configured, planner
+from plimsoll.measuring import binding_check
+from plimsoll.planning import planner, study_plans
 from plimsoll.runtimes import docker_open_vswitch
 from plimsoll.runtimes.base import HOST, Node, output
-from plimsoll.runtimes.networks import engine_bridge, far_host, firewall, host_bridge, of_host, second_host, subnets, wired
+from plimsoll.runtimes.networks import (
+    engine_bridge,
+    far_host,
+    firewall,
+    host_bridge,
+    host_networks,
+    second_host,
+    subnets,
+    switch_network,
+)
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.conftest import PROJECT, built, host_of
@@ -204,10 +213,12 @@ def test_an_end_that_is_elsewhere_is_refused(plan, path, seen, reason):
 
 def test_where_programs_are_bound_is_told(monkeypatch):
     answers = [{"netperf": set(), "netserver": set()}, {"netperf": {0}, "netserver": {1}}]
-    monkeypatch.setattr(bound, "seen", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0])
+    monkeypatch.setattr(
+        binding_check, "bound_processors", lambda processes, names: answers.pop(0) if len(answers) > 1 else answers[0]
+    )
     pair = ends.Pair(HOST, HOST, "127.0.0.1", 4711)
     assert processor_binding.problem(pair, [0, 1]) is None
-    monkeypatch.setattr(bound, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(binding_check, "LOOK_SECONDS", 0.05)
     assert processor_binding.problem(pair, [0, 0]) == "netserver was bound to processor 1, and should be to 0"
 
 
@@ -260,9 +271,9 @@ def test_a_second_host_that_cannot_be_used_is_refused_before_anything_is_measure
     with pytest.raises(
         PlimsollError, match="^The second host root@far cannot be used: no route. Repair that, or set second_host"
     ):
-        configured.refuse_out_of_reach(host, [plan])
-    configured.refuse_out_of_reach(host, [])
-    configured.refuse_out_of_reach({**small_host, "second_host": FAR}, [plan_of({**small_host, "second_host": FAR})])
+        study_plans.refuse_out_of_reach(host, [plan])
+    study_plans.refuse_out_of_reach(host, [])
+    study_plans.refuse_out_of_reach({**small_host, "second_host": FAR}, [plan_of({**small_host, "second_host": FAR})])
 
 
 def test_what_ssh_does_not_reach_is_told(monkeypatch, tmp_path):
@@ -293,7 +304,7 @@ def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monke
     asked = []
     for one in measure._means(run)[:2]:
         monkeypatch.setattr(one, "examine", lambda image, name=one.name: asked.append(name))
-    monkeypatch.setattr(second_host, "Reached", Silent)
+    monkeypatch.setattr(second_host, "SshMachine", Silent)
     monkeypatch.setattr(measure.lock, "TEMPORARY", tmp_path / "none")
     sentence = "^the second host root@far does not answer .no route to host.: look whether it is up, and whether ssh root@far"
     with pytest.raises(Outage, match=sentence):
@@ -321,8 +332,8 @@ def test_open_vswitch_in_user_space_says_so(shown_with):
         assert f"Docker → bare metal, Open vSwitch{' (user space)' if other else ''}" in rows
         assert ("Open vSwitch switches in user space here" in figure.caption) == other
         assert ("(user space)" in figure.alternative) == other
-    assert words.switched("on Open vSwitch", "kernel") == "on Open vSwitch"
-    assert words.switched("on Open vSwitch", "user space") == "on Open vSwitch (user space)"
+    assert words.with_switch("on Open vSwitch", "kernel") == "on Open vSwitch"
+    assert words.with_switch("on Open vSwitch", "user space") == "on Open vSwitch (user space)"
     told = {where: DESIGN.cells.host_facts({"open_vswitch": where}) for where in ("kernel", "user space")}
     assert [*told["kernel"].values(), *told["user space"].values()] == ["in the kernel", "in user space"]
 
@@ -355,7 +366,7 @@ def shown_with(amaral2015, plan_of, small_host):
     def shown_with(where: str):
         plan = plan_of({**small_host, "open_vswitch": where})
         values = observed(plan, {"host": 20.0, "bridge": 5.0, "openvswitch": 1.5})
-        return drawn(render.described(amaral2015, plan, "local", values, {}))
+        return drawn(render.figure_data(amaral2015, plan, "local", values, {}))
 
     yield shown_with
     plt.close("all")
@@ -363,7 +374,7 @@ def shown_with(amaral2015, plan_of, small_host):
 
 def test_a_switch_that_is_not_installed_is_told_in_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(docker_open_vswitch, "needs_root", lambda what: None)
-    monkeypatch.setattr(wired, "refuse_another", lambda: None)
+    monkeypatch.setattr(switch_network, "refuse_another", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unavailable, match="^ovs-vswitchd is not installed$"):
         docker_open_vswitch.DockerOpenVSwitch().check()
@@ -386,18 +397,24 @@ def test_an_end_in_a_virtual_machine_is_bound_with_the_machine(monkeypatch):
     first, *_ = sorted(free)
     words = ["/opt/netperf", "-H", "x"]
     try:
-        assert processor_binding.bound(words, ends.Pair(HOST, HOST, "", 1), [0, 1]) == ["/opt/netperf", "-T", "0,1", "-H", "x"]
-        assert processor_binding.bound(words, ends.Pair(HOST, HOST, "", 1), None) == words
-        assert processor_binding.bound(words, ends.Pair(machine, HOST, "", 1), [first, 1]) == [
+        assert processor_binding.bound_command(words, ends.Pair(HOST, HOST, "", 1), [0, 1]) == [
+            "/opt/netperf",
+            "-T",
+            "0,1",
+            "-H",
+            "x",
+        ]
+        assert processor_binding.bound_command(words, ends.Pair(HOST, HOST, "", 1), None) == words
+        assert processor_binding.bound_command(words, ends.Pair(machine, HOST, "", 1), [first, 1]) == [
             "/opt/netperf",
             "-T",
             ",1",
             "-H",
             "x",
         ]
-        assert os.sched_getaffinity(0) == {first} and processor_binding.elsewhere(machine, first) is None
-        assert processor_binding.elsewhere(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
-        monkeypatch.setattr(bound, "seen", lambda processes, names: {name: {1} for name in names})
+        assert os.sched_getaffinity(0) == {first} and processor_binding.wrong_place(machine, first) is None
+        assert processor_binding.wrong_place(machine, 99) == f"the virtual machine was bound to {first}, and should be to 99"
+        monkeypatch.setattr(binding_check, "bound_processors", lambda processes, names: {name: {1} for name in names})
         assert processor_binding.problem(ends.Pair(machine, HOST, "", 1), [first, 1]) is None
         assert processor_binding.problem(ends.Pair(HOST, machine, "", 1), [1, 99]).startswith(
             "the virtual machine was bound to"
@@ -489,9 +506,9 @@ def test_the_paper_s_tables_have_ours_or_a_reason(plan, amaral2015, tmp_path, mo
             for cell, metric, block in measured
         ]
     )
-    monkeypatch.setattr(Asked, "plan", plan)
-    monkeypatch.setattr(Asked, "observations", lambda asked: observations)
-    table = run_tables.networks(Asked(amaral2015, f"table0{number}", tmp_path))
+    monkeypatch.setattr(TableRequest, "plan", plan)
+    monkeypatch.setattr(TableRequest, "observations", lambda asked: observations)
+    table = run_tables.networks(TableRequest(amaral2015, f"table0{number}", tmp_path))
     assert len(table) == {2: 22, 3: 12, 4: 12, 5: 12}[number] and set(table["unit"]) == {"Gbit/s", "µs"}
     measured = table["n"].notna()
     assert (table.loc[measured, "mean"] == 2).all() and (table.loc[measured, "not_here"] == "").all()
@@ -603,5 +620,5 @@ def test_rules_of_the_firewall_are_removed_as_often_as_they_are_there(monkeypatc
 def test_programs_of_the_far_host_run_in_its_namespace_and_devices_have_names_that_the_kernel_takes():
     far = far_host.FarHost("10.177.0.2")
     assert far.inside(["true"]) == ["nsenter", "--net=/run/netns/plimsoll-far", "true"]
-    devices = (far_host.NEAR, far_host.FAR, of_host.CHILDREN.device)
-    assert all(len(device) < 16 for device in devices) and isinstance(of_host.CHILDREN, host_bridge.HostBridge)
+    devices = (far_host.NEAR, far_host.FAR, host_networks.CHILDREN.device)
+    assert all(len(device) < 16 for device in devices) and isinstance(host_networks.CHILDREN, host_bridge.HostBridge)

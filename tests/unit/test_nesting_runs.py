@@ -109,7 +109,10 @@ def test_an_instance_ends_well_or_says_why_not(tmp_path):
     log = tmp_path / "log.jsonl"
     line = (DATA / "outputs/loop_once.jsonl").read_text()
     log.write_text(line)
-    assert cpu.ended(tmp_path, 10.0, ahead=500.0) == {"begin": pytest.approx(1.841248), "end": pytest.approx(2.487768)}
+    assert cpu.iteration_times(tmp_path, 10.0, ahead=500.0) == {
+        "begin": pytest.approx(1.841248),
+        "end": pytest.approx(2.487768),
+    }
     for old, new, said in (
         ('"left": ""', '"left": "sleep"', "it ended before what it had started: sleep went on"),
         ('"late": false', '"late": true', "it took longer than 10 s"),
@@ -117,7 +120,7 @@ def test_an_instance_ends_well_or_says_why_not(tmp_path):
     ):
         log.write_text(line.replace(old, new))
         with pytest.raises(InvalidOutput, match=said):
-            cpu.ended(tmp_path, 10.0)
+            cpu.iteration_times(tmp_path, 10.0)
 
 
 TWO_PAIRS = {"task": "cpu", "runtime": "docker-nested", "instances": "2", "children": "1", "server": "none"}
@@ -283,7 +286,7 @@ def test_a_creation_that_did_not_note_its_beginning_has_none(tmp_path):
     now = time.monotonic()
     offset, opened = 1000.0 - now, now - 2
     (tmp_path / "0.begun").write_text("999.500000\n")
-    assert gate.noted(tmp_path / "0.begun", offset, opened) == pytest.approx(now - 0.5)
+    assert gate.begin_moment(tmp_path / "0.begun", offset, opened) == pytest.approx(now - 0.5)
     for text in ("", "999.500000", "x\n", "nan\n", "999.5\n", "999.500000\n" * 2, "900.000000\n", "2000.000000\n"):
         (tmp_path / "0.begun").write_text(text)
-        assert gate.noted(tmp_path / "0.begun", offset, opened) is None
+        assert gate.begin_moment(tmp_path / "0.begun", offset, opened) is None

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll.designs.table import judged
+from plimsoll.designs.table import judged_study
 from plimsoll.errors import PlimsollError
 from plimsoll.features.new import code, new, study
-from plimsoll.features.try_program import begin, copied, recipe, trial
+from plimsoll.features.try_program import begin, folder_copy, recipe, trial
 from plimsoll.features.try_program import study as making
 
 from tests.conftest import PROJECT
@@ -70,7 +70,7 @@ def test_a_study_of_own_data_names_their_columns(tmp_path):
     document = yaml.safe_load(path.read_text())
     assert document["baseline"] == {"codec": ["a"]} and document["question"] == "Which codec?"
     assert document["data"] == "../runs.csv"
-    (result,) = judged.of_file(path).results
+    (result,) = judged_study.of_file(path).results
     assert result["verdict"] == "reproduced" and result["comparisons"] == 2
 
 
@@ -83,14 +83,14 @@ def test_names_that_yaml_would_read_as_something_else_are_quoted(tmp_path):
     document = yaml.safe_load(path.read_text())
     assert document["baseline"] == {"null": ["[no] #2"]} and document["question"] == question
     assert "yes: über" in path.read_text()
-    found = judged.of_file(path)
+    found = judged_study.of_file(path)
     assert found.study["metrics"]["n o: #1"]["unit"] == "ms" and found.results[0]["verdict"]
 
 
 def test_a_study_of_a_tools_output_is_written_too(tmp_path):
     output = TABLES / "readers/google-benchmark.json"
     path, _ = study.of_table("sorting", tmp_path, output, "benchmark", "real_time", "lower", "Which sort is faster?")
-    assert judged.of_file(path).results[0]["comparisons"] == 2
+    assert judged_study.of_file(path).results[0]["comparisons"] == 2
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_study_of_a_program_is_the_one_that_try_writes_with_comments_claims_an
     assert [path.name for path in (file, claims, test)] == ["my-solver.yaml", "my-solver.yaml", "test_my_solver.py"]
     run(copy, test)
     text, content = file.read_text(), yaml.safe_load(file.read_text())
-    assert copied.is_ours(file) and text.count("\n# ") == 5 and "\n  # Minutes of measuring" in text
+    assert folder_copy.is_ours(file) and text.count("\n# ") == 5 and "\n  # Minutes of measuring" in text
     assert content["question"] == "Does Docker slow my solver?" and content["program"]["command"] == ["solver", "case.txt"]
     config = tmp_path / "my-solver/config"
     assert (config / "folder/case.txt").read_text() == "1\n" and (config / "containers/program/Dockerfile").is_file()

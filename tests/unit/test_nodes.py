@@ -14,7 +14,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring import lock
 from plimsoll.mpi.job import Job
-from plimsoll.runtimes import apptainer, apptainer_user, base, confined, docker_nested, namespaces
+from plimsoll.runtimes import apptainer, apptainer_user, base, cpuset_node, docker_nested, namespaces
 from plimsoll.runtimes.base import HOST, Place, Spec
 from plimsoll.runtimes.engine import EngineNode
 from plimsoll.runtimes.networks import base as networks
@@ -74,7 +74,7 @@ def no_cpusets(monkeypatch):
     def refused(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(confined.cgroup, "make_cpusets", refused)
+    monkeypatch.setattr(cpuset_node.cgroup, "make_cpusets", refused)
 
 
 def placed(tmp_path, *places: Place | None) -> list[Spec]:
@@ -84,7 +84,7 @@ def placed(tmp_path, *places: Place | None) -> list[Spec]:
 def test_without_cpusets_a_program_is_kept_on_its_processors(tmp_path, no_cpusets):
     whole = topology.everything(topology.discover())
     one = str(min(os.sched_getaffinity(0)))
-    node, cpusets = confined.confine(placed(tmp_path, *2 * [Place(one, whole["nodes"])]))
+    node, cpusets = cpuset_node.confine(placed(tmp_path, *2 * [Place(one, whole["nodes"])]))
     assert cpusets == [] and node.inside(["true"]) == ["taskset", "-c", one, "true"]
     # The binding is read back from a program that was started with it.
     assert base.output(node.inside(["sh", "-c", "taskset -cp $$"])).rpartition(": ")[2].strip() == one
@@ -95,9 +95,9 @@ def test_without_cpusets_what_takes_one_is_refused(tmp_path, no_cpusets):
     apart = placed(tmp_path, Place("0", whole["nodes"]), Place("1", whole["nodes"]))
     for specs in (apart, placed(tmp_path, Place("0", "7"))):
         with pytest.raises(Unavailable, match=r"a cpuset could not be made: .*Permission denied"):
-            confined.confine(specs)
+            cpuset_node.confine(specs)
     # A program that may use all processors and memory nodes needs no cpuset.
-    assert confined.confine(placed(tmp_path, None, None)) == (HOST, [])
+    assert cpuset_node.confine(placed(tmp_path, None, None)) == (HOST, [])
 
 
 def test_an_environment_starts_and_stops_nodes_on_a_node(engines, tmp_path):
@@ -294,7 +294,7 @@ def test_a_rank_of_a_shared_container_is_told_what_the_launcher_says_and_nothing
 def test_only_without_privileges_the_launcher_of_plain_singularity_is_in_one_user_namespace(
     tmp_path, monkeypatch, engines, privileged
 ):
-    monkeypatch.setattr(apptainer, "privileged", lambda: privileged)
+    monkeypatch.setattr(apptainer, "is_privileged", lambda: privileged)
     monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
     job = job_of_two(tmp_path)
     command = job.command(runtimes.find("singularity").start(job.specs), ["/bin/true"])
@@ -335,7 +335,7 @@ def test_privileges_are_those_of_a_starter_that_works(tmp_path, monkeypatch, kin
     monkeypatch.setattr(apptainer, "output", lambda *_: told)
     monkeypatch.setattr(apptainer, "executable", lambda: kind)
     monkeypatch.setattr(apptainer.os, "geteuid", lambda: 1000)
-    assert apptainer.privileged() is privileged
+    assert apptainer.is_privileged() is privileged
 
 
 def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypatch, engines):
@@ -344,13 +344,13 @@ def test_a_kernel_without_user_namespaces_is_told_where_they_are_needed(monkeypa
             raise Unavailable("'unshare --user' failed: unshare failed: No space left on device")
         return "apptainer version 1.4.5"
 
-    monkeypatch.setattr(apptainer, "privileged", lambda: False)
+    monkeypatch.setattr(apptainer, "is_privileged", lambda: False)
     for module in (apptainer, apptainer_user, namespaces):
         monkeypatch.setattr(module, "output", refused)
     for name in ("singularity", "singularity-instance-host-network", "singularity-user"):
         with pytest.raises(Unavailable, match="this kernel or its settings allow no user namespace"):
             runtimes.find(name).check()
-    monkeypatch.setattr(apptainer, "privileged", lambda: True)
+    monkeypatch.setattr(apptainer, "is_privileged", lambda: True)
     assert runtimes.find("singularity").check() == "apptainer version 1.4.5"
 
 

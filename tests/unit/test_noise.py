@@ -133,7 +133,7 @@ def test_where_a_run_s_own_time_is_not_known_only_what_was_stolen_disturbs():
     found = noise.neighbours(busy, 2, 0.03, 0.15, apart=True)
     assert found["disturbed"] and found["apart"]
     stolen = noise.neighbours([(snapshot(), snapshot(when=1.0, stolen=0.5))], 2, 0.03, 0.15, apart=False)
-    assert noise.disturbed(stolen)["reason"] == "a hypervisor stole 0.50 s of processor time during the run"
+    assert noise.disturbance(stolen)["reason"] == "a hypervisor stole 0.50 s of processor time during the run"
 
 
 def clocks(monkeypatch, epoch: float = 0.0, boot: float = 0.0) -> None:
@@ -161,7 +161,7 @@ def test_a_clock_that_is_set_and_a_machine_that_sleeps_disturb(monkeypatch, epoc
     found = noise.neighbours([(before, after)], machine.processors, 1.0, 1000.0, apart=True)
     assert found["disturbed"] is (reason is not None)
     if reason:
-        assert noise.disturbed(found) == {"status": "disturbed", "reason": reason}
+        assert noise.disturbance(found) == {"status": "disturbed", "reason": reason}
 
 
 def test_a_clock_that_runs_as_fast_as_the_kernel_lets_it_does_not_disturb():

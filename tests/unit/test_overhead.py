@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import designs
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.overhead import judge, papers, run_tables, statistics, words
@@ -241,7 +241,7 @@ def test_scores_are_shares_of_the_best():
 
 
 def test_the_paper_s_changes_have_the_direction_of_the_metric(li2018):
-    rows = papers.printed("li2018_table4_computation")
+    rows = papers.reference_table("li2018_table4_computation")
     changes = {(one["metric"], one["runtime"]): one for one in papers.changes(rows, li2018["metrics"])}
     assert (
         changes["fpu_fft", "docker"]["change"] == pytest.approx(1 / 0.966 - 1)
@@ -250,10 +250,10 @@ def test_the_paper_s_changes_have_the_direction_of_the_metric(li2018):
     assert changes["cpu_cryptohash", "vm"]["change"] == pytest.approx(-0.057)
     stream = {
         (one["metric"], one["runtime"]): one
-        for one in papers.changes(papers.printed("li2018_table5_memory"), li2018["metrics"])
+        for one in papers.changes(papers.reference_table("li2018_table5_memory"), li2018["metrics"])
     }
     assert stream["triad", "docker"]["sd_ratio"] == pytest.approx(6.63, abs=0.01)
-    assert set(papers.printed("li2018_table5_memory")["paper_mean"] < 4) == {True}
+    assert set(papers.reference_table("li2018_table5_memory")["paper_mean"] < 4) == {True}
 
 
 def observed(plan: dict, study: dict) -> pd.DataFrame:
@@ -305,7 +305,7 @@ def shown(li2018, plan):
     def shown(name, change=lambda table: table):
         of_figure = li2018.design.cells.shown(plan, li2018, name)
         own = {**plan, "cells": {cell["path"]: cell for cell in of_figure}}
-        return render.described(li2018, plan, name, change(observed(own, li2018)), {})
+        return render.figure_data(li2018, plan, name, change(observed(own, li2018)), {})
 
     yield shown
     plt.close("all")
@@ -331,16 +331,16 @@ def test_the_paper_s_diamonds_are_beside_our_bars(shown):
 
 
 def test_tables_have_the_paper_s_rows_with_ours_or_a_reason(plan, li2018, tmp_path, monkeypatch):
-    monkeypatch.setattr(Asked, "plan", plan)
-    monkeypatch.setattr(Asked, "observations", lambda asked: observed(plan, li2018))
-    table = run_tables.means(Asked(li2018, "table05", tmp_path)).set_index(["metric", "runtime"])
+    monkeypatch.setattr(TableRequest, "plan", plan)
+    monkeypatch.setattr(TableRequest, "observations", lambda asked: observed(plan, li2018))
+    table = run_tables.means(TableRequest(li2018, "table05", tmp_path)).set_index(["metric", "runtime"])
     assert len(table) == 12 and table.loc[("triad", "docker"), "paper_mean"] == pytest.approx(3.340416)
     assert table.loc[("triad", "docker"), "change"] == pytest.approx(-0.2, abs=0.02) and set(table["unit"]) == {"GB/s"}
     # Emulated machines replace virtual machines that are unavailable, and keep their own name.
     assert "vm" not in table.index.get_level_values("runtime") and table.loc[("triad", "vm-emulated"), "n"] == ITERATIONS
-    scores = run_tables.scores(Asked(li2018, "table04", tmp_path)).set_index(["metric", "runtime"])
+    scores = run_tables.scores(TableRequest(li2018, "table04", tmp_path)).set_index(["metric", "runtime"])
     assert scores.loc[("fpu_fft", "docker"), "paper_mean"] == 0.966 and len(scores) == 18
-    described = run_tables.described(Asked(li2018, "table02", tmp_path))
+    described = run_tables.described(TableRequest(li2018, "table02", tmp_path))
     assert set(described["unit"]) == {"s", "MiB/s"}
 
 

@@ -138,24 +138,32 @@ def open_row(**given) -> dict:
     ],
 )
 def test_an_undecided_claim_says_what_could_have_been_found_and_what_would_decide_it(claim, row, could, would):
-    found, take = wording.undecided(claim, [open_row(**row), {**open_row(), "verdict": "reproduced", "detectable": 0.9}])
+    found, take = wording.decision_hints(claim, [open_row(**row), {**open_row(), "verdict": "reproduced", "detectable": 0.9}])
     assert found.startswith("Not decided by these runs: ") and could in found
     assert re.search(would, take)
 
 
 def test_a_claim_of_which_some_comparisons_could_be_decided_says_so():
     rows = [open_row(), open_row(needed=400)]
-    assert wording.undecided(open_claim(400, "x"), rows)[1].endswith("It would decide 1 of the 2 open comparisons.")
+    assert wording.decision_hints(open_claim(400, "x"), rows)[1].endswith("It would decide 1 of the 2 open comparisons.")
 
 
 def test_an_open_claim_with_a_small_difference_says_so_first():
     said = "There is no difference of 5.0 % or more here (two one-sided tests, 5 %). A smaller one is not excluded."
-    assert wording.undecided(open_claim(12, alike=0.05), [open_row()])[0] == wording.alike(open_claim(12, alike=0.05)) == said
-    assert wording.alike(open_claim(12)) == wording.alike(open_claim(12, verdict="reproduced", alike=0.05)) == ""
+    assert (
+        wording.decision_hints(open_claim(12, alike=0.05), [open_row()])[0]
+        == wording.small_difference(open_claim(12, alike=0.05))
+        == said
+    )
+    assert (
+        wording.small_difference(open_claim(12))
+        == wording.small_difference(open_claim(12, verdict="reproduced", alike=0.05))
+        == ""
+    )
 
 
 def test_a_decided_claim_says_nothing_of_the_kind():
-    assert wording.undecided(open_claim(12, verdict="reproduced"), [open_row()]) == []
+    assert wording.decision_hints(open_claim(12, verdict="reproduced"), [open_row()]) == []
 
 
 def test_the_command_is_one_that_can_be_typed():
@@ -252,7 +260,7 @@ def test_each_run_that_did_not_count_or_was_repeated_leads_to_its_record_and_raw
     (tmp_path / "runs/3a/linpack").mkdir(parents=True)
     (tmp_path / "runs/3a/linpack/1.json").write_text("{")
     runs = pd.DataFrame(table)
-    repeated, failed, damaged = run_list.told(runs, plan, tmp_path / "runs")
+    repeated, failed, damaged = run_list.rows_of(runs, plan, tmp_path / "runs")
     assert (repeated["record"], repeated["status"]) == ("runs/1/linpack/2.json", "valid")
     assert [(one["status"], one["reason"], one["raw"]) for one in repeated["attempts"]] == [
         ("disturbed", "others used 0.15 s", "raw/1/linpack/2-1"),
@@ -266,12 +274,12 @@ def test_each_run_that_did_not_count_or_was_repeated_leads_to_its_record_and_raw
     assert run_list.by_status(runs)[0] == {"status": "valid", "runs": 2, "repeated": 1}
     # A record that a user deleted has no link, but its reason stays.
     (tmp_path / "runs/3a/linpack/1.json").unlink()
-    assert run_list.told(runs, plan, tmp_path / "runs")[2]["record"] is None
+    assert run_list.rows_of(runs, plan, tmp_path / "runs")[2]["record"] is None
 
 
 def test_where_nothing_ran_there_is_no_list_of_runs(tmp_path):
     runs = pd.DataFrame({key: [] for key in ("case", "pair", "repetition", "status", "attempts", "reason", "raw")})
-    assert run_list.told(runs, {"factors": ["case", "pair"]}, tmp_path) == run_list.quiet(runs, {"factors": ["case"]}) == []
+    assert run_list.rows_of(runs, {"factors": ["case", "pair"]}, tmp_path) == run_list.quiet(runs, {"factors": ["case"]}) == []
 
 
 def test_only_figures_that_most_decided_claims_are_about_are_printed_in_a_summary():
@@ -311,9 +319,9 @@ def test_a_change_whose_interval_says_nothing_is_not_shown(given, text):
 
 def test_a_difference_that_is_too_large_to_be_of_use_has_a_bound():
     assert [formats.detectable(value) for value in (0.2, 64.8, None)] == ["+20 %", "> ×10", ""]
-    found, _ = wording.undecided(open_claim(12), [open_row(), open_row(detectable=336.0)])
+    found, _ = wording.decision_hints(open_claim(12), [open_row(), open_row(detectable=336.0)])
     assert "can find differences of ×1.22 to ×11 and more, depending on the comparison" in found
 
 
 def test_a_claim_that_only_another_study_s_cells_answer_has_no_repetitions_of_its_own():
-    assert wording.undecided({**open_claim(12), "decide": None}, []) == []
+    assert wording.decision_hints({**open_claim(12), "decide": None}, []) == []

@@ -12,11 +12,11 @@ from bs4 import BeautifulSoup
 from plimsoll import __main__ as stages
 from plimsoll import designs, runtimes
 from plimsoll.analysis import cell_paths, collect, levels
-from plimsoll.claims import answer, book, deciding, findings, sessions
-from plimsoll.claims.measured import Measured
+from plimsoll.claims import answer, book, decision_cost, findings, sessions
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import answers, studies
 from plimsoll.host import inventory
-from plimsoll.measuring import planned, record
+from plimsoll.measuring import plan_file, record
 from plimsoll.pages import claim_filter, formats, report, verdict_page
 from plimsoll.planning import planner
 
@@ -149,15 +149,15 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
 def test_every_answer_of_a_study_stands_on_its_page(made, small_host, config, tmp_path):
     study = built("amaral2015")
     sources = made(study["id"], small_host, config)
-    plan = planned.read(sources.plan)
+    plan = plan_file.read(sources.plan)
     observations, runs = (collect.table(path, plan["factors"]) for path in (sources.observations, sources.runs))
     of_now = tmp_path / "answer.csv"
-    answer.table(Measured(study, plan, observations, runs), study["alpha"]).to_csv(of_now, index=False)
+    answer.table(StudyObservations(study, plan, observations, runs), study["alpha"]).to_csv(of_now, index=False)
     page = pages.check(report.render(study, replace(sources, answer=of_now)), sources.plan.parent, NOT_KEPT)
     inside = list(page.find(id="answer").find_all_next(["h2", "h3", "table"]))
     upto = inside[: next(place for place, tag in enumerate(inside) if tag.name == "h2")]
     told = [tag.get_text() if tag.name == "h3" else "table" for tag in upto]
-    names = [formats.capital(one["name"]) for one in answers.of(study)]
+    names = [formats.capital(one["name"]) for one in answers.of_study(study)]
     # The answers about a program and about creation have a table for each number of instances.
     assert told == [names[0], *3 * ["table"], names[1], *3 * ["table"], names[2], "table", names[3], "table"]
     # The paper's virtual machines were not emulated, unlike those beside them. A note says so.
@@ -203,7 +203,7 @@ def test_a_report_says_what_was_planned_and_every_sentence_once(made, small_host
     judged = json.loads(sources.verdicts.read_text())
     for result in judged:
         if result["decide"]:
-            result["decide"] = {"undecidable": deciding.TOO_FEW}
+            result["decide"] = {"undecidable": decision_cost.TOO_FEW}
     sources.verdicts.write_text(json.dumps(judged))
     text = report.render(study, sources)
     left = len(measurable) - 3
@@ -455,7 +455,7 @@ def test_pages_show_hostile_texts_as_texts(made, small_host, config, name, tmp_p
     study = built(name)
     for key in ("deviations", "paper_findings"):
         study[key] = spoiled(study[key], None)
-    study["answer"] = [{**one, "notes": spoiled(one.get("notes", {}), None)} for one in answers.of(study)]
+    study["answer"] = [{**one, "notes": spoiled(one.get("notes", {}), None)} for one in answers.of_study(study)]
     spoiled_study = studies.Study(spoiled(dict(study), OF_STUDY), study.design)
     results = spoiled(verdicts_of(name), OF_CLAIMS)
     sources.verdicts.write_text(json.dumps(results))

@@ -18,10 +18,10 @@ from plimsoll import paths, runtimes
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.figures import chart, notebook, render, sources, style
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 from plimsoll.planning import availability
-from plimsoll.planning.repetitions import Asked
-from plimsoll.terminal import closing
+from plimsoll.planning.repetitions import RequestedRepetitions
+from plimsoll.terminal import results_summary
 
 from tests import made_up, pages
 from tests.conftest import built, small
@@ -88,7 +88,7 @@ class Shape(NamedTuple):
         if self.cells is None:
             return whole
         asked = dict.fromkeys(list(dict.fromkeys(cell for cell, _ in whole["order"]))[: self.cells], 1)
-        return made_up.plan_of(study, small(), off=self.off, asked=Asked(asked, exact=True))
+        return made_up.plan_of(study, small(), off=self.off, asked=RequestedRepetitions(asked, exact=True))
 
 
 SHAPES = {
@@ -131,20 +131,20 @@ def run(name: str, figure: str, results: Path) -> None:
             done.raise_error()
 
 
-def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list[chart.Drawn]:
+def make(name: str, kept: made_up.Kept, plan: dict, every: bool = False) -> list[chart.DrawnFigure]:
     """Make all that the workflow makes from the kept records, in the working directory. Return the figures that were
     drawn: one for each chart, or `every` one."""
     study, folder = built(name), Path("results", name)
     folder.mkdir(parents=True)
     made_up.write(folder, study, plan, kept=kept)
-    drawn: list[chart.Drawn] = []
+    drawn: list[chart.DrawnFigure] = []
     opened: set[str] = set()
 
     def draw(study: Study, figure: str) -> None:
         source = made_up.chart_of(study, figure)
-        data = render.gather(study, planned.read(folder / "plan.json", study.design.factors), figure, folder, None)
+        data = render.gather(study, plan_file.read(folder / "plan.json", study.design.factors), figure, folder, None)
         if source.name not in opened or every:
-            drawn.append(chart.drawn(study.design.chart(source.name), data))
+            drawn.append(chart.draw_figure(study.design.chart(source.name), data))
             drawn[-1].save(folder / "figures" / figure)
             data.write(folder / "figures")
             if source.name not in opened:
@@ -177,7 +177,7 @@ def check_pages(name: str) -> BeautifulSoup:
     words += ["--page", "results/claims.html", "--table", "results/claims.csv", "--start", "results/index.html"]
     assert stages.main(["verdicts", *words]) == 0
     pages.check(Path("results/claims.html").read_text(), Path("results"), NOT_MADE)
-    assert name in closing.of_studies(Path("results"), {name: built(name)}, 80)
+    assert name in results_summary.of_studies(Path("results"), {name: built(name)}, 80)
     return pages.check((folder / "report.html").read_text(), folder, NOT_MADE)
 
 

@@ -19,9 +19,9 @@ def test_a_source_is_named_from_the_working_directory_or_as_a_whole(tmp_path, mo
 def test_a_file_that_the_configuration_names_may_be_the_project_s(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     named = "config/config.yaml"
-    assert paths.given(named) == paths.PROJECT / named
+    assert paths.configured_file(named) == paths.PROJECT / named
     Path("config").mkdir()
     Path(named).write_text("")
-    assert paths.given(named) == Path(named)
+    assert paths.configured_file(named) == Path(named)
     # A file that does not exist keeps the name that was given.
-    assert paths.given("config/none.yaml") == Path("config/none.yaml")
+    assert paths.configured_file("config/none.yaml") == Path("config/none.yaml")

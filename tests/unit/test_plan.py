@@ -47,7 +47,7 @@ def test_a_cell_s_path_is_that_of_its_levels(config, small_host, name):
 
 
 def test_hosts_have_the_keys_that_are_written_down():
-    described = topology.described(yaml_files.load(paths.PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
+    described = topology.from_description(yaml_files.load(paths.PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
     assert unlike(described, Topology) == unlike(inventory.here(), Topology) == unlike(inventory.discover(), Host) == set()
     assert all(unlike(processor, Processor) == set() for processor in (*described["cpus"], *topology.discover()["cpus"]))
     assert all(unlike(node, MemoryNode) == set() for node in (*described["nodes"], *topology.discover()["nodes"]))
@@ -227,7 +227,7 @@ def test_every_cell_has_at_least_five_runs_in_the_quick_profile(make, small_host
 
 def test_the_paper_s_host_from_its_file_gives_the_paper_s_cells(make, paper_host):
     file = yaml_files.load(paths.PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host")
-    made = make(topology.described(file), "paper")
+    made = make(topology.from_description(file), "paper")
     assert {path: cell.get("places") for path, cell in made["cells"].items()} == {
         path: cell.get("places") for path, cell in make(paper_host, "paper")["cells"].items()
     }
@@ -320,7 +320,7 @@ def test_what_the_configuration_requires_stays_required_of_a_study_that_asks(con
 def test_the_ladder_has_one_rank_in_each_container_and_bare_metal_beside(small_host, paper_host, config):
     for host in (small_host, paper_host):
         made = planner.make(OURS, studies.profile("quick"), host, {**config, "profile": "quick"}, {})
-        shown = availability.shown(made, OURS, "ladder")
+        shown = availability.shown_cells(made, OURS, "ladder")
         assert {cell["runtime"] for cell in shown} == set(OURS["figures"]["ladder"]["steps"])
         assert {cell["ranks_per_container"] for cell in shown if cell["runtime"] != "bare"} == {1}
         assert {cell["containers"] for cell in shown if cell["runtime"] == "bare"} == {1}

@@ -98,15 +98,15 @@ def test_cells_that_are_not_in_the_plan_are_passed_over():
 
 def test_repetitions_of_another_profile_are_not_asked_for(tmp_path):
     (tmp_path / repetitions.FILE).write_text(json.dumps({"profile": "quick", "cells": {"x": 8}}))
-    assert repetitions.asked(tmp_path, "quick") == repetitions.Asked({"x": 8})
-    assert repetitions.asked(tmp_path, "paper") == repetitions.NOTHING
-    assert repetitions.asked(tmp_path / "nowhere", "quick") == repetitions.NOTHING
+    assert repetitions.read_request(tmp_path, "quick") == repetitions.RequestedRepetitions({"x": 8})
+    assert repetitions.read_request(tmp_path, "paper") == repetitions.NOTHING
+    assert repetitions.read_request(tmp_path / "nowhere", "quick") == repetitions.NOTHING
 
 
 def test_a_damaged_file_is_refused_by_name(tmp_path):
     (tmp_path / repetitions.FILE).write_text('{"profile": "quick"')
     with pytest.raises(PlimsollError, match="repetitions.json is damaged"):
-        repetitions.asked(tmp_path, "quick")
+        repetitions.read_request(tmp_path, "quick")
 
 
 def test_stopping_by_width_does_not_make_differences_out_of_none():

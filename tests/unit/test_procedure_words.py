@@ -88,7 +88,7 @@ def test_every_claim_has_a_question(study):
         for part in book.parts_of(claim) or [claim]:
             if "untestable" in part:
                 continue
-            text = procedure_words.sentence(findings.of(part, "inconclusive", "")["asked"], ["X", "Y"], 3, level)
+            text = procedure_words.sentence(findings.empty_result(part, "inconclusive", "")["asked"], ["X", "Y"], 3, level)
             assert text.startswith("Asked: is "), (claim["id"], text)
             assert not re.search("None|no_difference|granularity", text), (claim["id"], text)
 

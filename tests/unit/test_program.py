@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import runtimes
-from plimsoll.designs.program import attempts, effects, ladder, outputs, seen, why
+from plimsoll.designs.program import attempts, effects, ladder, outputs, process_view, side_differences
 from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
 from plimsoll.features.try_program import __main__ as trying
-from plimsoll.features.try_program import asked, copied, files, recipe, stages, study, telling, trial
+from plimsoll.features.try_program import files, folder_copy, program_answer, recipe, stages, study, study_options, trial
 from plimsoll.workloads.base import InvalidOutput
 
 WALL = {"label": "wall time", "unit": "s", "better": "lower", "source": "program"}
@@ -55,7 +55,7 @@ def test_the_ladder_names_the_planted_step(step):
     for seed in range(100):
         observed = world({step: 0.05}, seed=seed)
         found = effects.table(observed[observed["stage"] == STEPS])
-        named += [row.runtime for row in found.itertuples() if why.is_costly(row)] == [step]
+        named += [row.runtime for row in found.itertuples() if side_differences.is_costly(row)] == [step]
     assert named >= 95
 
 
@@ -77,7 +77,7 @@ def test_where_only_other_files_cost_something_no_steps_are_measured():
     observed = world({"files": 0.3})
     first = effects.table(observed[observed["stage"] == FIRST])
     assert stages.steps_of(first) == []
-    told = telling.answer(STUDY, first)
+    told = program_answer.answer(STUDY, first)
     assert told[0].startswith("Docker makes it 3") and "other files; its container changes it by 0.9 %" in told[1]
 
 
@@ -85,14 +85,14 @@ def test_reasons_are_told_for_steps_and_not_for_the_whole():
     differences = [
         {"adds": adds, "differs": ["seccomp: 0 before, 2 after"]} for adds in (effects.DEFAULT, "the seccomp filter")
     ]
-    assert telling.reasons(differences) == ["What differed (the seccomp filter):", "  seccomp: 0 before, 2 after"]
+    assert program_answer.reasons(differences) == ["What differed (the seccomp filter):", "  seccomp: 0 before, 2 after"]
 
 
 def test_blas_is_named_first_whatever_its_file_is_called():
     before = recorded({"/usr/lib/liba.so.1": "1", "/opt/libscipy_openblas64_.so": "2"}, {})
     after = recorded({"/usr/lib/liba.so.2": "3", "/usr/lib/libblas.so.3": "4"}, {})
     assert (
-        why.differences(before, after)[0]
+        side_differences.differences(before, after)[0]
         == "/opt/libscipy_openblas64_.so (build 2) before, /usr/lib/libblas.so.3 (build 4) after"
     )
 
@@ -103,26 +103,26 @@ def test_what_gives_a_costly_step_back_is_tried():
 
 
 def test_the_answer_names_cost_step_and_remedy_with_intervals():
-    told = telling.answer(STUDY, effects.table(world({"files": 0.2, "docker-processes": 0.1})))
+    told = program_answer.answer(STUDY, effects.table(world({"files": 0.2, "docker-processes": 0.1})))
     assert told[0].startswith("Docker makes it 32 % slower than this host [+")
     assert "20 %" in told[1] and "other files" in told[1] and "/dev/shm of 64 MB" in told[1] and "other steps" in told[1]
     assert any(one.startswith("With --ipc host it is 9.") and "faster than without" in one for one in told[2:])
 
 
 def test_the_answer_of_a_program_that_is_alike_is_so_or_undecided():
-    assert telling.answer(STUDY, effects.table(world({}, noise=0.004)))[0].startswith("In Docker it is alike within ")
-    undecided = telling.answer(STUDY, effects.table(world({}, blocks=8, noise=0.1, seed=5)))[0]
+    assert program_answer.answer(STUDY, effects.table(world({}, noise=0.004)))[0].startswith("In Docker it is alike within ")
+    undecided = program_answer.answer(STUDY, effects.table(world({}, blocks=8, noise=0.1, seed=5)))[0]
     assert "undecided" in undecided and "8 blocks can find" in undecided and "would find 1.0 %" in undecided
 
 
 def test_a_cost_that_doubles_the_time_is_a_factor():
-    told = telling.answer(STUDY, effects.table(world({"docker-processes": 4.0})))
+    told = program_answer.answer(STUDY, effects.table(world({"docker-processes": 4.0})))
     assert told[0].startswith("Docker makes it 5.0 times as slow as this host [") and "+" not in told[0]
     assert told[1].startswith("A factor of 5.0 [")
 
 
 def test_too_few_runs_give_no_answer():
-    assert telling.answer(STUDY, effects.table(world({}, blocks=2))) == ["Docker: too few runs count for an answer."]
+    assert program_answer.answer(STUDY, effects.table(world({}, blocks=2))) == ["Docker: too few runs count for an answer."]
 
 
 @pytest.mark.parametrize("missing", ["docker", "host"])
@@ -130,7 +130,7 @@ def test_a_runtime_of_which_no_run_counts_is_told_and_its_loss_is_unknown(missin
     observed = world({"files": 0.3})
     observed = observed[(observed["stage"] == FIRST) & (observed["runtime"] != missing)]
     found = effects.table(observed)
-    told = telling.document(STUDY, observed, found)["answer"]
+    told = program_answer.document(STUDY, observed, found)["answer"]
     assert "no run counts" in told[0] and told[0].endswith("; runs.csv has the reasons.")
     with pytest.raises(Incomplete, match="no answer for any runtime"):
         trying._judged(STUDY, found, None)
@@ -148,7 +148,7 @@ def test_a_loss_is_unknown_with_too_few_runs_and_judged_with_enough():
 
 
 def test_a_container_that_costs_what_its_files_gain_is_told():
-    told = telling.answer(STUDY, effects.table(world({"files": -0.2, "docker-filtered": 0.25}, noise=0.002)))
+    told = program_answer.answer(STUDY, effects.table(world({"files": -0.2, "docker-filtered": 0.25}, noise=0.002)))
     assert told[0].startswith("In Docker it is alike")
     assert "-20 % [-2" in told[1] and "other files; 25 % [+2" in told[1] and "the seccomp filter" in told[1]
 
@@ -156,7 +156,7 @@ def test_a_container_that_costs_what_its_files_gain_is_told():
 def test_a_metric_that_is_0_is_not_told_as_too_few_runs():
     observed = world({})
     observed.loc[observed["runtime"] == "docker", "value"] = 0.0
-    assert telling.answer(STUDY, effects.table(observed))[0].startswith("Docker: wall time is not above 0")
+    assert program_answer.answer(STUDY, effects.table(observed))[0].startswith("Docker: wall time is not above 0")
 
 
 def test_what_gives_a_gain_back_is_not_tried():
@@ -167,17 +167,17 @@ def test_what_gives_a_gain_back_is_not_tried():
 
 def test_a_loss_is_what_the_interval_shows_for_sure():
     found = effects.table(world({"files-cgroup": 0.2}))
-    assert 0.15 < telling.loss(STUDY, found) < 0.2
-    assert telling.loss(STUDY, effects.table(world({"files-cgroup": -0.2}))) == 0.0
+    assert 0.15 < program_answer.loss(STUDY, found) < 0.2
+    assert program_answer.loss(STUDY, effects.table(world({"files-cgroup": -0.2}))) == 0.0
     higher = {**STUDY, "metrics": {"wall": {**WALL, "better": "higher"}}}
-    assert telling.loss(higher, found) == 0.0
+    assert program_answer.loss(higher, found) == 0.0
 
 
 def test_documents_of_an_answer_are_json_that_a_program_reads():
     observed = world({"files": 0.1})
-    told = json.loads(json.dumps(telling.document(STUDY, observed, effects.table(observed)), allow_nan=False))
+    told = json.loads(json.dumps(program_answer.document(STUDY, observed, effects.table(observed)), allow_nan=False))
     assert told["comparisons"][0]["runtime"] == "files" and 0.05 < told["comparisons"][0]["change"] < 0.15
-    exported = telling.hyperfine(STUDY, observed)["results"]
+    exported = program_answer.hyperfine(STUDY, observed)["results"]
     assert [one["command"] for one in exported] == ["Docker: solver", "Image's files: solver", "This host: solver"]
     assert len(exported[0]["times"]) == 20 and exported[0]["min"] <= exported[0]["median"] <= exported[0]["max"]
 
@@ -194,7 +194,7 @@ def timed(monkeypatch, tmp_path):
     clock, rounds = [0.0], []
 
     def make(targets, settings):
-        asked_for = stages.repetitions.asked(tmp_path, stages.PROFILE).cells
+        asked_for = stages.repetitions.read_request(tmp_path, stages.PROFILE).cells
         for cell, number in asked_for.items():
             (tmp_path / "runs" / cell).mkdir(parents=True, exist_ok=True)
             new = [path for block in range(1, number + 1) if not (path := tmp_path / "runs" / cell / f"{block}.json").exists()]
@@ -223,7 +223,7 @@ def test_a_study_that_goes_on_keeps_every_cell_that_was_measured_before(timed):
         (folder / "runs" / cell).mkdir(parents=True)
         (folder / "runs" / cell / f"{number}.json").touch()
     requested = {**before, "first/host": 400}
-    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.Asked(requested, exact=True))
+    stages.repetitions.ask(folder, stages.PROFILE, stages.repetitions.RequestedRepetitions(requested, exact=True))
     stages.measure(of_minutes(20), folder)
     assert rounds[0]["first/host"] == rounds[0]["first/docker"] == 30
     assert all(now[cell] >= number for now in rounds for cell, number in before.items())
@@ -339,13 +339,13 @@ def test_a_run_that_went_wrong_is_told_in_a_sentence(tmp_path, change, problem):
     (tmp_path / "0").mkdir()
     (tmp_path / outputs.LOG).write_text(json.dumps({**RUN, "run": 0, **change}) + "\n")
     with pytest.raises(InvalidOutput, match=problem):
-        outputs.made(tmp_path, {"runs": 1, "parameters": {"limit_seconds": 5}})
+        outputs.run_logs(tmp_path, {"runs": 1, "parameters": {"limit_seconds": 5}})
 
 
 def test_runs_that_are_missing_are_told(tmp_path):
     (tmp_path / outputs.LOG).write_text(json.dumps({**RUN, "run": 0}) + "\n")
     with pytest.raises(InvalidOutput, match="only 1 of 3 runs"):
-        outputs.made(tmp_path, {"runs": 2, "parameters": {"limit_seconds": 5}})
+        outputs.run_logs(tmp_path, {"runs": 2, "parameters": {"limit_seconds": 5}})
 
 
 def test_what_a_program_sees_is_read(tmp_path):
@@ -354,7 +354,7 @@ def test_what_a_program_sees_is_read(tmp_path):
         "== /proc/self/mountinfo\n1 0 8:1 / / rw - overlay overlay rw\n2 1 0:5 / /dev/shm rw - tmpfs shm rw\n"
         "== /dev/shm\n67108864\n"
     )
-    told = seen.inside(tmp_path)
+    told = process_view.inside(tmp_path)
     assert told["seccomp"] == "2" and told["processors"] == "0-1" and told["shared memory"] == "67108864"
     assert told["file system of /"] == told["file system of /tmp"] == "overlay"
     assert told["file system of /dev/shm"] == "tmpfs"
@@ -372,7 +372,7 @@ def test_differences_of_the_two_sides_are_told_and_nothing_else():
     after = recorded(
         {"/opt/libblas.so.3.10": "bbbb", "/usr/lib/libc.so.6": "cccc"}, {"seccomp": "2", "clock source": "tsc"}, 900
     )
-    assert why.differences(before, after) == [
+    assert side_differences.differences(before, after) == [
         "seccomp: 0 before, 2 after",
         "/usr/lib/libblas.so.3.11 (build aaaa) before, /opt/libblas.so.3.10 (build bbbb) after",
         "page faults: 10 before, 900 after, in the mean of a run",
@@ -412,32 +412,34 @@ def test_packed_files_lead_where_they_did_and_have_the_same_bits_each_time(tmp_p
 @pytest.mark.parametrize("text", ["rate", "=x", "Rate=x", "ra te=x", "rate="])
 def test_a_metric_that_is_none_is_refused(text):
     with pytest.raises(PlimsollError, match="--metric"):
-        asked.metric(text, "higher")
+        study_options.metric(text, "higher")
 
 
 @pytest.mark.parametrize("name", OWN_VALUES)
 def test_a_metric_that_is_called_like_a_value_of_every_run_is_refused(name):
     with pytest.raises(PlimsollError, match="another name"):
-        asked.metric(f"{name}=x: ([0-9]+)", "lower")
+        study_options.metric(f"{name}=x: ([0-9]+)", "lower")
 
 
 def test_two_metrics_with_one_name_are_refused():
     with pytest.raises(PlimsollError, match="two metrics have this name"):
-        asked.metrics(["rate=x: ([0-9]+)", "rate=y: ([0-9]+)"], ["lower", "lower"])
+        study_options.metrics(["rate=x: ([0-9]+)", "rate=y: ([0-9]+)"], ["lower", "lower"])
     with pytest.raises(PlimsollError, match="--better"):
-        asked.metrics([], ["lower"])
+        study_options.metrics([], ["lower"])
 
 
 def test_a_file_to_write_whose_folder_is_not_there_is_refused(tmp_path):
-    assert asked.exported(tmp_path / "times.json") and asked.exported(None) is None
+    assert study_options.export_path(tmp_path / "times.json") and study_options.export_path(None) is None
     for file in (tmp_path, tmp_path / "missing/times.json"):
         with pytest.raises(PlimsollError, match="--export-hyperfine"):
-            asked.exported(file)
+            study_options.export_path(file)
 
 
-def of_command(*command: str, **given) -> asked.Asked:
-    nothing = dict.fromkeys(asked.Asked._fields, ())
-    return asked.Asked(**{**nothing, "command": command, "folder": None, "image": None, "variables": {}, **given})
+def of_command(*command: str, **given) -> study_options.StudyOptions:
+    nothing = dict.fromkeys(study_options.StudyOptions._fields, ())
+    return study_options.StudyOptions(
+        **{**nothing, "command": command, "folder": None, "image": None, "variables": {}, **given}
+    )
 
 
 def test_a_program_that_only_the_users_path_leads_to_is_refused(tmp_path, monkeypatch):
@@ -482,34 +484,34 @@ def test_an_image_beside_a_file_of_its_name_is_refused(monkeypatch, tmp_path):
 
 
 def test_a_metric_says_what_is_better():
-    assert asked.metric("rate=rate: ([0-9.]+)", "higher").pattern == "rate: ([0-9.]+)"
-    assert asked.metric("rate=out.json:a.b", "lower")[2:] == (None, "out.json", "a.b")
+    assert study_options.metric("rate=rate: ([0-9.]+)", "higher").pattern == "rate: ([0-9.]+)"
+    assert study_options.metric("rate=out.json:a.b", "lower")[2:] == (None, "out.json", "a.b")
     with pytest.raises(PlimsollError, match="--better"):
-        asked.metric("rate=x", None)
+        study_options.metric("rate=x", None)
 
 
 @pytest.mark.parametrize(("text", "share"), [("5%", 0.05), ("0.05", 0.05), ("0.5%", 0.005)])
 def test_shares(text, share):
-    assert asked.share(text, "--width") == pytest.approx(share)
+    assert study_options.share(text, "--width") == pytest.approx(share)
 
 
 @pytest.mark.parametrize("text", ["", "x", "0", "100%", "-5%", "nan", "inf%"])
 def test_what_is_no_share_is_refused(text):
     with pytest.raises(PlimsollError, match="--width"):
-        asked.share(text, "--width")
+        study_options.share(text, "--width")
 
 
 def test_the_folder_is_this_one_only_if_the_command_names_a_file_in_it(tmp_path, monkeypatch):
     (tmp_path / "case.txt").touch()
     monkeypatch.chdir(tmp_path)
-    assert asked.folder_of(("sort", "case.txt"), None) == tmp_path
-    assert asked.folder_of(("sort", "/etc/passwd", "-n"), None) is None
+    assert study_options.folder_of(("sort", "case.txt"), None) == tmp_path
+    assert study_options.folder_of(("sort", "/etc/passwd", "-n"), None) is None
     with pytest.raises(PlimsollError, match="no folder"):
-        asked.folder_of(("sort",), tmp_path / "missing")
-    monkeypatch.setattr(asked, "LARGEST", 0)
+        study_options.folder_of(("sort",), tmp_path / "missing")
+    monkeypatch.setattr(study_options, "LARGEST", 0)
     (tmp_path / "case.txt").write_text("x")
     with pytest.raises(PlimsollError, match="--folder"):
-        asked.folder_of(("sort", "case.txt"), None)
+        study_options.folder_of(("sort", "case.txt"), None)
 
 
 def test_a_large_file_of_the_folder_is_linked_and_a_small_one_copied(tmp_path):
@@ -559,16 +561,16 @@ def test_a_copy_has_the_users_files_and_no_studies(tmp_path):
     for name in ("my-study-data.csv", "my-study.zip", "my-study/x", "my-other.yaml"):
         (tmp_path / name).write_text("x")
     study.write(tmp_path / "my-study.yaml", {})
-    copied.copy(tmp_path, tmp_path / "new/folder")
+    folder_copy.copy(tmp_path, tmp_path / "new/folder")
     assert sorted(path.name for path in (tmp_path / "new/folder").iterdir()) == ["my-other.yaml", "my-study-data.csv"]
 
 
 def test_a_pipe_in_the_folder_is_refused_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert asked.folder_of(("python3", "-c", "x" * 5000), None) is None
+    assert study_options.folder_of(("python3", "-c", "x" * 5000), None) is None
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(PlimsollError, match="neither a file nor a folder"):
-        asked.folder_of(("true",), tmp_path)
+        study_options.folder_of(("true",), tmp_path)
 
 
 def test_cells_have_the_reason_why_a_program_is_not_on_this_host():

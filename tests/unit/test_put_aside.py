@@ -5,7 +5,7 @@ import copy
 import pytest
 from plimsoll.config import studies
 from plimsoll.measuring import record, staleness, status
-from plimsoll.planning import planner, put_aside
+from plimsoll.planning import planner, record_moves
 
 from tests.conftest import built, recorded
 
@@ -37,7 +37,7 @@ def keep(folder, plan, cells=None, aside=False, **changes) -> list[tuple[str, in
 
 
 def told(folder, plan, runs):
-    return put_aside.sentences(folder, built(plan["study"]).design, plan, runs)
+    return record_moves.sentences(folder, built(plan["study"]).design, plan, runs)
 
 
 def test_nothing_is_said_of_what_is_measured_for_the_first_time(plans, tmp_path):
@@ -83,7 +83,7 @@ def test_a_record_that_says_nothing_else_than_the_plan_is_of_another_version(pla
     plan = plans()
     runs = keep(tmp_path, plan, [STREAM], fingerprint="0123456789abcdef")
     (said,) = told(tmp_path, plan, runs)
-    assert said.endswith(f"archive/: {put_aside.UNKNOWN}.")
+    assert said.endswith(f"archive/: {record_moves.UNKNOWN}.")
 
 
 @pytest.mark.parametrize("found", status.NAMES)
@@ -100,7 +100,7 @@ def test_what_is_in_the_archive_is_taken_back_as_is_said(plans, tmp_path):
         f"liu2020: 1 valid run is taken back from {tmp_path}/archive/, as measured with what is planned now."
     ]
     target = record.path_of(tmp_path / "runs", STREAM, 1)
-    assert staleness.kept(tmp_path, plan["cells"][STREAM], 1, target, 3)[0] and target.exists()
+    assert staleness.usable_record(tmp_path, plan["cells"][STREAM], 1, target, 3)[0] and target.exists()
     assert told(tmp_path, plan, runs) == []
 
 

@@ -151,7 +151,9 @@ def test_the_system_that_runs_note_stays_the_same_while_the_command_runs(root, c
 def test_the_note_is_written_before_the_first_change(root, monkeypatch):
     seen = []
     write = quiet_settings._set
-    monkeypatch.setattr(quiet_settings, "_set", lambda path, text: (seen.append(quiet_settings.noted()), write(path, text))[1])
+    monkeypatch.setattr(
+        quiet_settings, "_set", lambda path, text: (seen.append(quiet_settings.read_note()), write(path, text))[1]
+    )
     quieting.keep_quiet(root)
     assert seen and seen[0]["changes"][0] == {
         "path": f"{root}/{CPU}/cpu0/cpufreq/scaling_governor",
@@ -281,7 +283,7 @@ def test_nothing_is_taken_back_while_somebody_measures(root, capsys):
         os.kill(number, signal.SIGKILL)
     process.wait()
     until(lambda: ended(command))
-    measuring = started(root, "with machine_lock.held(print): print('held', flush=True); signal.pause()", subprocess.PIPE)
+    measuring = started(root, "with machine_lock.hold(print): print('held', flush=True); signal.pause()", subprocess.PIPE)
     assert measuring.stdout.readline() == "held\n"
     lock.undo_left()
     assert settings(root) == QUIET and "after the measurement" in capsys.readouterr().err
@@ -335,7 +337,7 @@ def test_another_user_s_quiet_machine_is_left_alone(root, capsys):
     assert quieting.undo() == 1 and f"{NAME} has changed settings" in capsys.readouterr().err
     # A file in another user's name is not a note.
     (root / "lock" / f"{quiet_settings.NOTE}.{NOBODY}").rename(root / "lock" / f"{quiet_settings.NOTE}.0")
-    assert quiet_settings.noted() is None
+    assert quiet_settings.read_note() is None
 
 
 def test_the_next_command_takes_back_what_a_kill_left(root, capsys):

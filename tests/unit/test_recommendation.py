@@ -9,7 +9,7 @@ from plimsoll.claims import answer
 from plimsoll.config import studies
 from plimsoll.pages import answer as answer_page
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 from tests.conftest import PROJECT, built
 
@@ -45,8 +45,8 @@ def planted(name: str, shown: dict[str, str], otherwise: str = "open") -> pd.Dat
     return table
 
 
-def of(name: str, table: pd.DataFrame, which: int = 0, given: Given | None = None) -> dict:
-    return answer_page.shown(table, built(name), given)[which]
+def of(name: str, table: pd.DataFrame, which: int = 0, given: GivenTime | None = None) -> dict:
+    return answer_page.for_template(table, built(name), given)[which]
 
 
 def test_a_loss_in_one_runtime_is_told_of_that_one_only():
@@ -88,7 +88,7 @@ def test_of_nothing_known_nothing_is_recommended_but_a_command():
         "Nothing can be recommended about splitting a job over containers: none of 28 ratios shows a difference above 5 %, "
         "and 28 leave a loss of 20 % possible. `./plimsoll precise liu2020 --maximum 40` should decide half."
     )
-    given = Given(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
+    given = GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
     unmeasured = of("liu2020", planted("liu2020", {}, ""), given=given)
     assert unmeasured["recommendation"].endswith(
         "one container per core instead of one container is not in the 0.15 h. "
@@ -180,7 +180,7 @@ def test_being_no_worse_is_no_reason_for_a_setting_that_should_gain():
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))
 def test_the_references_recommend_in_short_sentences(name):
-    for shown in answer_page.shown(kept(name), built(name)):
+    for shown in answer_page.for_template(kept(name), built(name)):
         text = f"{shown['said']} {shown['recommendation']}"
         # A command is one word.
         whole = re.sub(r"`[^`]+`", "command", text)

@@ -24,7 +24,7 @@ def test_what_is_written_is_read(tmp_path):
 def test_a_truncated_record_is_damaged(tmp_path, length):
     path = tmp_path / "1.json"
     path.write_text(json.dumps(RECORD)[:length])
-    with pytest.raises(record.Damaged, match="no complete JSON"):
+    with pytest.raises(record.DamagedFile, match="no complete JSON"):
         record.read(path)
 
 
@@ -32,7 +32,7 @@ def test_a_truncated_record_is_damaged(tmp_path, length):
 def test_a_record_without_a_key_is_damaged(tmp_path, key):
     path = tmp_path / "1.json"
     path.write_text(json.dumps({k: v for k, v in RECORD.items() if k != key}))
-    with pytest.raises(record.Damaged, match=f"it lacks '{key}'"):
+    with pytest.raises(record.DamagedFile, match=f"it lacks '{key}'"):
         record.read(path)
 
 
@@ -59,7 +59,7 @@ def test_a_record_without_a_key_is_damaged(tmp_path, key):
 def test_a_record_that_holds_something_else_is_damaged(tmp_path, change, words):
     path = tmp_path / "1.json"
     path.write_text(json.dumps({**RECORD, **change}))
-    with pytest.raises(record.Damaged) as damage:
+    with pytest.raises(record.DamagedFile) as damage:
         record.read(path)
     assert words in str(damage.value)
 
@@ -71,7 +71,7 @@ def test_a_number_that_was_changed_in_the_file_is_seen(tmp_path):
     number = str(RECORD["values"]["execution_time"])
     assert text.count(number) == 1
     path.write_text(text.replace(number, number[:-3]))
-    with pytest.raises(record.Damaged, match="it was changed since it was written"):
+    with pytest.raises(record.DamagedFile, match="it was changed since it was written"):
         record.read(path)
     # Older versions wrote no checksum, so that nothing is known of their numbers.
     path.write_text(json.dumps(RECORD, indent=1) + "\n")
@@ -82,14 +82,14 @@ def test_what_is_no_text_or_nested_without_end_is_damaged(tmp_path):
     path = tmp_path / "1.json"
     for content in (b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"\x00" * 512, b"[]", b"null"):
         path.write_bytes(content)
-        with pytest.raises(record.Damaged):
+        with pytest.raises(record.DamagedFile):
             record.read(path)
 
 
 def test_a_record_of_another_format_is_damaged(tmp_path):
     path = tmp_path / "1.json"
     path.write_text(json.dumps({**RECORD, "format": 2}))
-    with pytest.raises(record.Damaged, match="has the format 2"):
+    with pytest.raises(record.DamagedFile, match="has the format 2"):
         record.read(path)
 
 

@@ -3,21 +3,21 @@
 import pytest
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import record
-from plimsoll.terminal import measured_runs, requested
+from plimsoll.terminal import measured_runs, request
 
 from tests.conftest import recorded, tried
 
 
 def test_the_request_is_read_as_snakemake_reads_it():
     words = ["--cores", "1", "-pn", "./results/liu2020/figures/fig09.pdf", "all", "--config", "profile=ci", "seed=1"]
-    assert requested.of(words) == requested.Request(("results/liu2020/figures/fig09.pdf", "all"), True)
-    assert requested.of(["--cores", "1"]) == requested.Request((), False)
+    assert request.parse(words) == request.Request(("results/liu2020/figures/fig09.pdf", "all"), True)
+    assert request.parse(["--cores", "1"]) == request.Request((), False)
 
 
 def test_numbers_in_a_row_are_a_range():
     names = ["fig05", "fig04", "fig06", "fig01", "fig09", "fig10", "matrix"]
-    assert requested.ranges(names) == "fig01, fig04 to fig06, fig09, fig10, matrix"
-    assert requested.ranges(["table01", "table02", "table03"]) == "table01 to table03"
+    assert request.ranges(names) == "fig01, fig04 to fig06, fig09, fig10, matrix"
+    assert request.ranges(["table01", "table02", "table03"]) == "table01 to table03"
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_numbers_in_a_row_are_a_range():
     ],
 )
 def test_lengths_of_time(length, words):
-    assert requested.duration(length) == words
+    assert request.duration(length) == words
 
 
 def test_what_is_no_output_of_a_study_is_left_to_snakemake(planned, jha2021):
-    requested.check(["all", "results/host.json", "results/images/hpcc.json", "README.md"], {}, {})
-    requested.check(
+    request.check(["all", "results/host.json", "results/images/hpcc.json", "README.md"], {}, {})
+    request.check(
         ["results/jha2021/report.html", "results/jha2021/figures/fig05.pdf"], {"jha2021": jha2021}, {"jha2021": planned}
     )
 
@@ -45,25 +45,25 @@ def test_a_misspelt_cell_is_answered_with_the_one_that_is_like_it(planned, jha20
     with pytest.raises(
         PlimsollError, match=r"has no cell 2/linpack\+strem/docker/free \(did you mean 2/linpack\+stream/docker/free\?\)"
     ):
-        requested.check(["results/jha2021/runs/2/linpack+strem/docker/free/1.json"], {"jha2021": jha2021}, {"jha2021": planned})
+        request.check(["results/jha2021/runs/2/linpack+strem/docker/free/1.json"], {"jha2021": jha2021}, {"jha2021": planned})
 
 
 def test_only_what_is_left_to_measure_takes_time(planned, jha2021, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     target = "results/jha2021/figures/fig05.pdf"
     studies, plans = {"jha2021": jha2021}, {"jha2021": planned}
-    before = requested.summary([target], ["jha2021"], studies, plans)
+    before = request.summary([target], ["jha2021"], studies, plans)
     assert before.startswith(f"{target}: 95 runs of 19 cells: about ")
     cell = planned["cells"]["1/linpack/docker/free"]
     for repetition, fingerprint in ((1, cell["fingerprint"]), (2, "another")):
         write(tmp_path / f"results/jha2021/runs/{cell['path']}/{repetition}.json", fingerprint, "valid")
-    after = requested.summary([target], ["jha2021"], studies, plans)
+    after = request.summary([target], ["jha2021"], studies, plans)
     assert after.startswith(f"{target}: 95 runs of 19 cells, of which 94 are left to measure: about ")
     record_of = f"results/jha2021/runs/{cell['path']}/1.json"
-    assert requested.summary([record_of], [], studies, plans) == f"{record_of}: 1 run of 1 cell, all of them measured"
+    assert request.summary([record_of], [], studies, plans) == f"{record_of}: 1 run of 1 cell, all of them measured"
     # For all targets but figures, tables and records, the plan of the whole study is summarised.
-    assert requested.summary(["results/jha2021/report.html"], [], studies, plans).startswith("jha2021: 700 runs")
-    assert requested.summary([], ["jha2021"], studies, plans).startswith("jha2021: 700 runs")
+    assert request.summary(["results/jha2021/report.html"], [], studies, plans).startswith("jha2021: 700 runs")
+    assert request.summary([], ["jha2021"], studies, plans).startswith("jha2021: 700 runs")
 
 
 def write(path, fingerprint: str, status: str) -> None:
@@ -100,4 +100,4 @@ def test_a_figure_needs_some_of_a_study_s_runs_and_a_rule_all(planned, jha2021):
         (figure, "all"): ["other"],
     }
     for targets, names in needed.items():
-        assert requested.all_runs(targets, ["other"], {"jha2021": jha2021}, {"jha2021": planned}) == names
+        assert request.all_runs(targets, ["other"], {"jha2021": jha2021}, {"jha2021": planned}) == names

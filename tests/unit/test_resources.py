@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll.errors import Outage, PlimsollError, guarded
+from plimsoll.errors import Outage, PlimsollError, run_guarded
 from plimsoll.measuring import lock, record, stop
 
 from tests import disks, few
@@ -49,7 +49,7 @@ def test_a_stage_that_gets_no_memory_says_so(capsys):
     def fails() -> None:
         raise MemoryError
 
-    assert guarded(fails) == 1
+    assert run_guarded(fails) == 1
     assert (
         capsys.readouterr().err
         == "plimsoll: this host has no memory left. What was measured is kept. Free some memory, or take a smaller profile.\n"

@@ -145,7 +145,7 @@ def test_what_was_built_for_the_image_below_is_in_it_as_far_as_its_files_are(mad
 def test_jars_are_known_by_their_checksums(made, monkeypatch):
     content = b"a jar"
     path = "io/netty/netty-dns/4.1/netty-dns-4.1-osx.jar"
-    monkeypatch.setattr(jars, "listed", lambda lock: {path: hashlib.sha256(content).hexdigest()})
+    monkeypatch.setattr(jars, "read_lock", lambda lock: {path: hashlib.sha256(content).hexdigest()})
     files = {"var/lib/dpkg/status": STATUS, "opt/hadoop/lib/any-name.jar": content, "opt/plimsoll/bin/prices.jar": "ours"}
     found = by_name(made.bill(made.add("plimsoll/hadoop:1", DEBIAN, files)))
     assert found["netty-dns"]["purl"] == "pkg:maven/io.netty/netty-dns@4.1?classifier=osx"
@@ -158,8 +158,8 @@ def test_a_library_that_was_unpacked_from_a_jar_names_it_and_another_one_at_its_
     path = "opt/plimsoll/lib/libopenblas.so.0"
     files = {path: hashlib.sha256(b"a library").hexdigest()}
     stated = {"OpenBLAS": {"version": "0.3", "jars": "org/bytedeco/openblas/0.3-1.5/", "files": files}}
-    monkeypatch.setattr(jars, "listed", lambda lock: {jar: "1" * 64})
-    monkeypatch.setattr(contents, "stated", lambda name: {**contents.NOTHING, "unpacked": stated})
+    monkeypatch.setattr(jars, "read_lock", lambda lock: {jar: "1" * 64})
+    monkeypatch.setattr(contents, "declaration", lambda name: {**contents.NOTHING, "unpacked": stated})
     found = by_name(made.bill(made.add("plimsoll/hpcc:1", DEBIAN, {**OURS, path: "a library"})))
     assert found["OpenBLAS"]["purl"] == "pkg:maven/org.bytedeco/openblas@0.3-1.5"
     (place,) = found["OpenBLAS"]["externalReferences"]
@@ -170,8 +170,8 @@ def test_a_library_that_was_unpacked_from_a_jar_names_it_and_another_one_at_its_
 
 def test_what_is_unpacked_has_a_jar_in_the_list():
     for name in ("hpcc", "microservices"):
-        (given,) = contents.stated(name)["unpacked"].values()
-        assert any(path.startswith(given["jars"]) for path in jars.listed(PROJECT / f"containers/{name}/jars.lock"))
+        (given,) = contents.declaration(name)["unpacked"].values()
+        assert any(path.startswith(given["jars"]) for path in jars.read_lock(PROJECT / f"containers/{name}/jars.lock"))
 
 
 def test_stages_are_told_apart_by_what_they_depend_on(made):
@@ -218,7 +218,7 @@ def test_another_image_or_a_damaged_file_is_refused(made):
 def test_every_source_that_a_recipe_fetches_is_stated():
     for recipe in PROJECT.glob("containers/*/Dockerfile"):
         pinned = re.findall(r"^ARG (\w+_SHA256)=[0-9a-f]{64}$", recipe.read_text(), re.MULTILINE)
-        stated = contents.stated(recipe.parent.name)["built"]
+        stated = contents.declaration(recipe.parent.name)["built"]
         assert sorted(pinned) == sorted(given["checksum"] for given in stated.values()), recipe
         # The recipe checks its downloads against these checksums.
         assert all(f"${{{name}}}" in recipe.read_text() and "sha256sum --check" in recipe.read_text() for name in pinned)

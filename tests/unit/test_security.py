@@ -10,7 +10,7 @@ import pytest
 import yaml
 from plimsoll import designs
 from plimsoll.config import configuration, studies
-from plimsoll.errors import PlimsollError, plain, shown
+from plimsoll.errors import PlimsollError, plain, quote
 from plimsoll.images import store
 from plimsoll.planning import planner
 from plimsoll.runtimes.guests import agent
@@ -195,4 +195,4 @@ def test_files_of_a_guest_stay_in_the_folder_of_its_node(tmp_path):
 def test_what_a_terminal_would_obey_is_not_printed():
     assert plain("it ended with 1: \x1b[2J\x07\x9b") == "it ended with 1: \ufffd[2J\ufffd\ufffd"
     assert plain("µs, 20 %, Größe\n") == "µs, 20 %, Größe\n"
-    assert shown("\x1b[2J") == "'\\x1b[2J'" and shown("x" * 100).endswith("…")
+    assert quote("\x1b[2J") == "'\\x1b[2J'" and quote("x" * 100).endswith("…")

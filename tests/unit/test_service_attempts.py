@@ -76,7 +76,7 @@ def test_a_run_that_has_a_problem_does_not_count_even_if_it_was_disturbed():
 
 
 def test_a_disturbed_run_keeps_what_it_has_measured(monkeypatch):
-    monkeypatch.setattr(noise, "disturbed", lambda during: {"status": status.DISTURBED, "reason": "neighbours"})
+    monkeypatch.setattr(noise, "disturbance", lambda during: {"status": status.DISTURBED, "reason": "neighbours"})
     found, _ = attempted(Made(), {"disturbed": True})
     assert found == {"value": 1, "bits": {"/opt/x": "aa"}, "status": status.DISTURBED, "reason": "neighbours"}
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll.analysis import blocks
-from plimsoll.claims import encodings, over_sessions, quantities, verdicts
+from plimsoll.claims import encodings, quantities, session_verdicts, verdicts
 from plimsoll.claims import sessions as claims_sessions
-from plimsoll.claims.over_sessions import ALIKE, NEVER, ONCE, TURNED
+from plimsoll.claims.session_verdicts import ALIKE, NEVER, ONCE, TURNED
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.config import studies
 from plimsoll.measuring import record, system
@@ -39,13 +39,13 @@ def test_a_new_session_puts_what_was_measured_aside_whole(tmp_path):
     (tmp_path / "host.json").write_text("{}")
     session = sessions.begin(tmp_path, "liu2020")
     assert session.number == 2 and not session.folder.exists()
-    first, newest = sessions.of(tmp_path, "liu2020")
+    first, newest = sessions.of_study(tmp_path, "liu2020")
     assert (first.folder / "runs/a/1.json").exists() and (first.folder / "host.json").exists()
     assert newest == session
     sessions.note(session, {"Docker engine": "started again"})
     assert sessions.read(session.folder)["fresh"] == {"Docker engine": "started again"}
     measure(session.folder)
-    assert [one.number for one in sessions.of(tmp_path, "liu2020")] == [1, 2]
+    assert [one.number for one in sessions.of_study(tmp_path, "liu2020")] == [1, 2]
     assert sessions.begin(tmp_path, "liu2020").number == 3
 
 
@@ -79,7 +79,7 @@ def test_only_what_is_alike_is_put_together(tmp_path, other, said):
     measure(tmp_path / "liu2020", **other)
     sessions.begin(tmp_path, "liu2020")
     measure(tmp_path / "liu2020")
-    first, newest = sessions.of(tmp_path, "liu2020")
+    first, newest = sessions.of_study(tmp_path, "liu2020")
     reason = sessions.apart(first, newest)
     assert said in reason and bool(said) == bool(reason)
 
@@ -91,7 +91,7 @@ def test_sessions_with_other_problem_sizes_are_not_put_together(tmp_path, config
         small_host["nodes"][0]["memory_bytes"] = memory * 2**27
         plan = planner.make(study, studies.profile("quick"), small_host, config, {})
         planner.write(plan, tmp_path / "liu2020/plan.json")
-        *before, newest = sessions.of(tmp_path, "liu2020")
+        *before, newest = sessions.of_study(tmp_path, "liu2020")
         assert newest.number == number
     assert sessions.apart(before[0], before[1]) == ""
     reason = sessions.apart(before[1], newest)
@@ -102,7 +102,7 @@ def test_a_session_of_which_files_are_gone_is_left_out(tmp_path):
     measure(tmp_path / "liu2020")
     first = sessions.begin(tmp_path, "liu2020")
     measure(first.folder)
-    old = sessions.of(tmp_path, "liu2020")[0]
+    old = sessions.of_study(tmp_path, "liu2020")[0]
     (old.folder / "claims.json").unlink()
     assert sessions.apart(old, first) == "its results are not whole"
 
@@ -120,7 +120,7 @@ def test_a_session_of_which_files_are_gone_is_left_out(tmp_path):
     ],
 )
 def test_what_becomes_of_a_finding(each, became):
-    assert over_sessions.outcome([{"verdict": verdict} for verdict in each]) == became
+    assert session_verdicts.outcome([{"verdict": verdict} for verdict in each]) == became
 
 
 OPEN_FIRST = ((verdicts.INCONCLUSIVE, verdicts.REPRODUCED), (verdicts.CONTRADICTED, verdicts.INCONCLUSIVE))
@@ -137,7 +137,7 @@ OPEN_FIRST = ((verdicts.INCONCLUSIVE, verdicts.REPRODUCED), (verdicts.CONTRADICT
 )
 def test_what_is_settled_in_another_arrangement_turns_nothing(of_each, became):
     results = [in_arrangements(*each) for each in of_each]
-    assert over_sessions.outcome(results) == became
+    assert session_verdicts.outcome(results) == became
 
 
 def in_arrangements(*each):
@@ -153,7 +153,7 @@ def compared(values, scale="ratio", deviation=0.05, n=6):
     back = math.expm1 if scale == "ratio" else float
     rows = [
         {
-            **dict.fromkeys(over_sessions.KEYS, ""),
+            **dict.fromkeys(session_verdicts.KEYS, ""),
             **{"claim": f"c{number}", "metric": "m", "label": "M", "scale": scale, "n": n, "part": 1},
             **{"low": back(value - half), "high": back(value + half)},
         }
@@ -165,7 +165,7 @@ def compared(values, scale="ratio", deviation=0.05, n=6):
 @pytest.mark.parametrize("scale", ["ratio", "difference"])
 def test_means_over_sessions_are_those_of_the_textbook(scale):
     effects = np.array([[-0.30, 0.01], [-0.25, -0.05], [-0.38, 0.06], [-0.33, 0.00]])
-    made = over_sessions.means([compared(session, scale) for session in effects])
+    made = session_verdicts.means([compared(session, scale) for session in effects])
     back = np.expm1 if scale == "ratio" else np.asarray
     for column, row in zip(effects.T, made.to_dict("records"), strict=True):
         low, high = stats.t.interval(0.95, 3, column.mean(), stats.sem(column))
@@ -179,13 +179,13 @@ def test_means_over_sessions_are_those_of_the_textbook(scale):
 
 
 def test_two_sessions_have_a_mean_and_no_interval():
-    (row,) = over_sessions.means([compared([0.1]), compared([0.3])]).to_dict("records")
+    (row,) = session_verdicts.means([compared([0.1]), compared([0.3])]).to_dict("records")
     assert row["mean"] == pytest.approx(math.expm1(0.2)) and math.isnan(row["low"]) and math.isnan(row["next_high"])
     assert row["keeps_sign"] is False and 0 < row["p_sessions"] < 1
 
 
 def test_what_only_one_session_compared_is_left_out():
-    assert list(over_sessions.means([compared([0.1]), compared([0.1, 0.2])])["claim"]) == ["c1"]
+    assert list(session_verdicts.means([compared([0.1]), compared([0.1, 0.2])])["claim"]) == ["c1"]
 
 
 def test_blocks_of_sessions_that_differ_would_find_what_is_not_there():
@@ -219,21 +219,23 @@ def test_a_session_s_difference_is_that_within_its_blocks(config, small_host):
         ]
         tables.append(pd.DataFrame(rows))
     runs = [pd.DataFrame(columns=["status"])] * 3
-    measured = over_sessions.together(study, plan, tables, runs)
+    measured = session_verdicts.pooled_observations(study, plan, tables, runs)
     sides = [Side("pingpong_bandwidth", cell) for cell in (a, b)]
     row = quantities.find(None).compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert row["effect"] == pytest.approx(math.expm1(-0.2), abs=0.01) and row["shown"].degrees == 2
     # A count is about sessions whose blocks all agree. If only one session has both sides, nothing is said.
     counted = quantities.find("count").compare({}, measured, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert counted["n"] == 3 and counted["verdict"] == verdicts.REPRODUCED
-    alone = over_sessions.together(study, plan, [tables[0], *(one[one["runtime"] == "bare"] for one in tables[1:])], runs)
+    alone = session_verdicts.pooled_observations(
+        study, plan, [tables[0], *(one[one["runtime"] == "bare"] for one in tables[1:])], runs
+    )
     row = quantities.find("value").compare({}, alone, Contrast(*sides), {"expected": "lower"}, 0.05)
     assert math.isnan(row["p"]) and row["shown"].below(0) == 1
 
 
 @pytest.mark.parametrize(("number", "level"), [(1, 0.05), (2, 0.0294), (3, 0.0221), (4, 0.0182), (5, 0.0158)])
 def test_sessions_that_were_judged_one_by_one_have_pocock_s_level_together(number, level):
-    assert over_sessions.level(0.05, number) == pytest.approx(level, abs=1e-4)
+    assert session_verdicts.level(0.05, number) == pytest.approx(level, abs=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +278,7 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     assert results[0]["sessions"][1] == verdicts.INCONCLUSIVE
     assert [result["encoding"] for result in results[:2]] == [encodings.CHANGED, ""]
     assert all("answered_by" in result for result in results)
-    shown = pages_sessions.shown(told)
+    shown = pages_sessions.for_template(told)
     (differing,) = shown["differing"]
     assert shown["each"][differing["id"]].startswith("In the sessions, the oldest first: ")
     assert "Of 3 sessions, " in shown["sentence"] and "boot" not in shown["sentence"]
@@ -294,7 +296,7 @@ def test_two_sessions_are_judged_by_all_blocks_of_both(three, config, small_host
     numbers = together.merge(one, on=keys, suffixes=("", "_of_one"))
     assert len(numbers) and (numbers["n"] == 2 * numbers["n_of_one"]).all()
     assert all(len(result["sessions"]) == 2 for result in results)
-    shown = pages_sessions.shown(told)
+    shown = pages_sessions.for_template(told)
     assert "Verdicts are from all sessions together." in shown["sentence"] and not shown["enough"]
 
 
@@ -322,13 +324,13 @@ def boot(session, first, last):
 def test_of_how_many_boots_sessions_are_is_said(three, config, small_host, boots, said):
     study = built("plimsoll2026")
     plan = planner.make(study, studies.profile("quick"), small_host, config, {})
-    first, second, newest = sessions.of(three, "plimsoll2026")
+    first, second, newest = sessions.of_study(three, "plimsoll2026")
     boot(first, "", boots[0])
     boot(second, boots[1], boots[1])
     # If a session began after one boot and ended after another, nothing is said.
     boot(newest, "a" if boots[2] == "c" else boots[2], boots[2])
     told = claims_sessions.summary(study, plan, three).told
-    sentence = pages_sessions.shown(told)["sentence"]
+    sentence = pages_sessions.for_template(told)["sentence"]
     assert said in sentence and ("boot" in sentence) == ("boot" in said)
 
 
@@ -339,6 +341,6 @@ def test_one_session_says_that_it_is_one(three, config, small_host):
     shutil.copytree(three / "plimsoll2026", alone / "plimsoll2026")
     told, means, results, _ = claims_sessions.summary(study, plan, alone)
     assert told["over"] is None and means.empty
-    shown = pages_sessions.shown(told)
+    shown = pages_sessions.for_template(told)
     assert "one session" in shown["sentence"] and "./plimsoll session" in shown["sentence"] and shown["each"] == {}
     assert all(len(result["sessions"]) == 1 for result in results)

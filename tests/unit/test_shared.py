@@ -8,10 +8,10 @@ import sys
 import pytest
 from plimsoll.designs.splitting import ranks
 from plimsoll.errors import Unavailable
-from plimsoll.host import private, shared
+from plimsoll.host import private, run_files
 from plimsoll.measuring import process
 from plimsoll.runtimes.guests import agent
-from plimsoll.workloads import loop, printed
+from plimsoll.workloads import loop, program_output
 from plimsoll.workloads.base import InvalidOutput
 
 
@@ -25,7 +25,7 @@ def outside(tmp_path):
 
 def test_a_link_in_the_place_of_a_new_file_goes_and_what_it_led_to_stays(tmp_path, outside):
     (link := tmp_path / "stdout.txt").symlink_to(outside)
-    with shared.new_file(link) as file:
+    with run_files.new_file(link) as file:
         file.write(b"printed")
     assert not link.is_symlink() and link.read_text() == "printed" and outside.read_text() == "the host's\n"
 
@@ -35,7 +35,7 @@ def test_a_new_file_is_whole_and_has_its_mode_whatever_was_there(tmp_path, make)
     make(tmp_path / "agent.sh")
     before = os.umask(0o077)
     try:
-        assert shared.write(tmp_path / "agent.sh", "new", 0o755) == tmp_path / "agent.sh"
+        assert run_files.write(tmp_path / "agent.sh", "new", 0o755) == tmp_path / "agent.sh"
     finally:
         os.umask(before)
     found = (tmp_path / "agent.sh").lstat()
@@ -45,14 +45,14 @@ def test_a_new_file_is_whole_and_has_its_mode_whatever_was_there(tmp_path, make)
 def test_a_folder_that_has_the_name_is_refused(tmp_path, outside):
     (tmp_path / "beff").mkdir()
     (tmp_path / "fft").symlink_to(outside.parent)
-    for make in (shared.new_folder, shared.new_file):
+    for make in (run_files.new_folder, run_files.new_file):
         with pytest.raises(
             Unavailable, match="a program of the run has changed .*, its folder, so that beff could not be made there"
         ):
             make(tmp_path / "beff")
     with pytest.raises(Unavailable, match="so that fft could not"):
-        shared.new_folder(tmp_path / "fft")
-    assert shared.new_folder(tmp_path / "dgemm").is_dir()
+        run_files.new_folder(tmp_path / "fft")
+    assert run_files.new_folder(tmp_path / "dgemm").is_dir()
 
 
 def a_device(path):
@@ -66,26 +66,26 @@ def a_device(path):
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, a_device, lambda path: path.symlink_to(path.parent / "outside/file")])
 def test_what_is_no_file_of_a_program_s_is_neither_read_nor_waited_for(tmp_path, outside, make):
     make(tmp_path / "stderr.txt")
-    assert printed.last_line(tmp_path / "stderr.txt", "it said nothing") == "it said nothing"
+    assert program_output.last_line(tmp_path / "stderr.txt", "it said nothing") == "it said nothing"
     with pytest.raises(InvalidOutput, match=r"it left no stderr\.txt"):
-        printed.text_of(tmp_path / "stderr.txt")
+        program_output.text_of(tmp_path / "stderr.txt")
 
 
 def test_a_file_in_a_folder_that_is_a_link_is_not_read(tmp_path, outside):
     (tmp_path / "ranks").symlink_to(outside.parent)
-    assert printed.last_lines(outside) == ["the host's"]
-    assert printed.last_lines(tmp_path / "ranks/file") == []
+    assert program_output.last_lines(outside) == ["the host's"]
+    assert program_output.last_lines(tmp_path / "ranks/file") == []
     with pytest.raises(InvalidOutput, match="it left no file"):
-        printed.text_of(tmp_path / "ranks/file")
+        program_output.text_of(tmp_path / "ranks/file")
 
 
 def test_a_folder_that_has_gone_or_is_a_link_gets_no_new_file(tmp_path, outside):
     (tmp_path / "ranks").symlink_to(outside.parent)
     for path in (tmp_path / "ranks/file", tmp_path / "gone/file", outside / "file"):
         with pytest.raises(Unavailable, match="so that file could not be made there"):
-            shared.new_file(path)
+            run_files.new_file(path)
     with pytest.raises(Unavailable, match="changed gone, its folder"):
-        shared.new_folder(tmp_path / "gone/folder")
+        run_files.new_folder(tmp_path / "gone/folder")
     assert outside.read_text() == "the host's\n"
 
 
@@ -97,12 +97,12 @@ def test_only_long_files_of_the_run_s_folder_are_cut(tmp_path, outside):
     (folder / "link").symlink_to(outside)
     (folder / "folder").symlink_to(outside.parent)
     os.mkfifo(folder / "pipe")
-    assert sorted(path.name for path in shared.files_below(folder)) == ["long", "short"]
-    assert list(shared.files_below(folder / "folder")) == list(shared.files_below(folder / "gone")) == []
-    assert shared.cut(folder / "long", 50, 20) and not shared.cut(folder / "short", 50, 20)
+    assert sorted(path.name for path in run_files.files_below(folder)) == ["long", "short"]
+    assert list(run_files.files_below(folder / "folder")) == list(run_files.files_below(folder / "gone")) == []
+    assert run_files.cut(folder / "long", 50, 20) and not run_files.cut(folder / "short", 50, 20)
     assert (folder / "long").stat().st_size == 20 and (folder / "short").stat().st_size == 10
     for name in ("link", "folder/file", "pipe", "gone"):
-        assert not shared.cut(folder / name, 50, 20)
+        assert not run_files.cut(folder / name, 50, 20)
     assert outside.stat().st_size == 100
 
 
@@ -118,7 +118,7 @@ def deep(tmp_path):
 
 
 def test_folders_may_be_nested_as_deeply_as_somebody_likes(deep):
-    assert list(shared.files_below(deep)) == [deep / "file"]
+    assert list(run_files.files_below(deep)) == [deep / "file"]
     process.cut(deep, 50)
     private.remove(deep)
     assert not deep.exists()
@@ -143,9 +143,9 @@ def test_only_files_say_when_ranks_began(tmp_path):
     for rank in (0, 1):
         (tmp_path / f"ranks/{rank}.begun").touch()
         os.utime(tmp_path / f"ranks/{rank}.begun", (50 + rank, 50 + rank))
-    assert ranks.begun(tmp_path, 2) == 51 and ranks.begun(tmp_path, 3) is None
+    assert ranks.begin_moment(tmp_path, 2) == 51 and ranks.begin_moment(tmp_path, 3) is None
     (tmp_path / "ranks/2.begun").symlink_to("nowhere")
-    assert ranks.begun(tmp_path, 3) is None and ranks.begun(tmp_path, 2) == 51
+    assert ranks.begin_moment(tmp_path, 3) is None and ranks.begin_moment(tmp_path, 2) == 51
 
 
 def test_a_folder_of_iterations_that_has_gone_or_has_odd_names_is_no_traceback(tmp_path):

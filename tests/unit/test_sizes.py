@@ -6,11 +6,11 @@ import json
 import pytest
 from plimsoll import designs
 from plimsoll.config import studies
-from plimsoll.errors import Damaged
+from plimsoll.errors import DamagedFile
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import Sizes
 from plimsoll.measuring import record
-from plimsoll.planning import configured, planner, sizes
+from plimsoll.planning import planner, sizes, study_plans
 
 from tests.conftest import built, host_of, unlike
 
@@ -32,7 +32,7 @@ def plan_of(config, tmp_path):
 
     def plan_of(on, name="liu2020", profile="quick", write=True):
         study = built(name)
-        made = configured.plans({name: study}, {**config, "profile": profile}, on, {}, tmp_path)[name]
+        made = study_plans.plans({name: study}, {**config, "profile": profile}, on, {}, tmp_path)[name]
         if write:
             planner.write(made, tmp_path / name / "plan.json")
             plan_of.said = sizes.note(tmp_path / name, made, on)
@@ -171,11 +171,11 @@ def test_a_session_has_the_sizes_of_the_one_before_it(plan_of, tmp_path, monkeyp
     (tmp_path / "liu2020/plan.json").unlink()
     known["parts"]["this host"]["kernel"] = "another"
     (aside / "system.json").write_text(json.dumps(known))
-    assert plan_of(host(8))["sizes"] == sizing.seen(host(8))
+    assert plan_of(host(8))["sizes"] == sizing.present(host(8))
 
 
 def test_a_damaged_note_says_what_to_do(plan_of, tmp_path):
     plan_of(host(4))
     (tmp_path / "liu2020/sizes.json").write_text('{"host": [')
-    with pytest.raises(Damaged, match=r"sizes\.json is damaged .*: delete it, and problem sizes are decided again"):
+    with pytest.raises(DamagedFile, match=r"sizes\.json is damaged .*: delete it, and problem sizes are decided again"):
         plan_of(host(4), write=False)

@@ -39,7 +39,7 @@ def limited(controller: str, files: dict[str, str]):
 def disturbed(before: noise.Snapshot, after: noise.Snapshot) -> str | None:
     """Return why the time between two snapshots disturbs at the quick profile's thresholds; None if it does not."""
     found = noise.neighbours([(before, after)], PROCESSORS, 0.03, 0.15, apart=False)
-    return noise.disturbed(found)["reason"] if found["disturbed"] else None
+    return noise.disturbance(found)["reason"] if found["disturbed"] else None
 
 
 def kept(before: noise.Snapshot, after: noise.Snapshot) -> float:
@@ -133,7 +133,7 @@ def test_what_is_kept_from_a_run_is_held_against_what_it_used(processors, own, t
     found = noise.neighbours([(before, after)], processors, 0.03, 0.15, apart=True)
     assert found["disturbed"] is seen and found["throttled_seconds"] == pytest.approx(took)
     if seen:
-        assert noise.disturbed(found)["reason"] == "a quota of a kept processors from the run for 0.50 s"
+        assert noise.disturbance(found)["reason"] == "a quota of a kept processors from the run for 0.50 s"
 
 
 def test_heat_is_told_as_heat_and_a_group_that_came_or_went_is_not_counted():

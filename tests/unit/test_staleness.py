@@ -4,7 +4,7 @@ import os
 
 import pytest
 from plimsoll import measure
-from plimsoll.measuring import planned, record, staleness, status
+from plimsoll.measuring import plan_file, record, staleness, status
 
 from tests.conftest import recorded, tried
 
@@ -83,8 +83,8 @@ def test_a_record_of_the_plan_is_kept(tmp_path, target, monkeypatch):
     record.write(target, old_record())
     plan = {"study": "s", "limits": {"starts": 2}, "cells": {PATH: CELL}, "design": "splitting"}
     # The plan has only the keys that this test needs.
-    monkeypatch.setattr(planned, "of_run", lambda *_: plan)
-    monkeypatch.setattr(planned, "refuse_misfits", lambda *_: None)
+    monkeypatch.setattr(plan_file, "of_run", lambda *_: plan)
+    monkeypatch.setattr(plan_file, "refuse_misfits", lambda *_: None)
     kept = measure.measure(tmp_path / "plan.json", PATH, 1, target, tmp_path / "image.json")
     assert kept["precious"]
     assert record.read(target) == old_record()
@@ -92,10 +92,10 @@ def test_a_record_of_the_plan_is_kept(tmp_path, target, monkeypatch):
 
 def test_a_record_that_is_tried_again_stays_until_there_is_another(tmp_path, target):
     record.write(target, old_record(found="failed"))
-    kept, before = staleness.kept(tmp_path, CELL, 1, target, 2)
+    kept, before = staleness.usable_record(tmp_path, CELL, 1, target, 2)
     assert kept is None and before == old_record(found="failed") == record.read(target)
     record.write(target, old_record(found="failed", starts=2))
-    kept, before = staleness.kept(tmp_path, CELL, 1, target, 2)
+    kept, before = staleness.usable_record(tmp_path, CELL, 1, target, 2)
     assert kept["starts"] == 2 and before is None
 
 
@@ -107,25 +107,25 @@ def test_every_attempt_of_a_record_is_there_and_nothing_of_the_run_in_it():
 
 def test_a_record_of_another_profile_goes_to_the_archive_and_comes_back(tmp_path, target):
     record.write(target, old_record("quick"))
-    assert staleness.kept(tmp_path, {**CELL, "fingerprint": "paper"}, 1, target, 2) == (None, None)
+    assert staleness.usable_record(tmp_path, {**CELL, "fingerprint": "paper"}, 1, target, 2) == (None, None)
     assert not target.exists()
     assert [record.read(p)["precious"] for p in (tmp_path / "archive/quick").iterdir()] == [True]
     (archived,) = (tmp_path / "archive/quick").iterdir()
     os.utime(archived, ns=(1, 1))
-    assert staleness.kept(tmp_path, {**CELL, "fingerprint": "quick"}, 1, target, 2)[0]["precious"]
+    assert staleness.usable_record(tmp_path, {**CELL, "fingerprint": "quick"}, 1, target, 2)[0]["precious"]
     assert record.read(target) == old_record("quick")
     assert target.stat().st_mtime_ns > 1, "what was made without it is older"
 
 
 def test_what_did_not_count_does_not_come_back_from_the_archive(tmp_path, target):
     record.write(tmp_path / "archive/new/1-1.json", old_record(found="failed"))
-    assert staleness.kept(tmp_path, CELL, 1, target, 2) == (None, None)
+    assert staleness.usable_record(tmp_path, CELL, 1, target, 2) == (None, None)
     assert not target.exists()
 
 
 def test_a_damaged_record_is_set_aside(tmp_path, target, capsys):
     target.parent.mkdir(parents=True)
     target.write_text('{"format": 1, "tru')
-    assert staleness.kept(tmp_path, CELL, 1, target, 2) == (None, None)
+    assert staleness.usable_record(tmp_path, CELL, 1, target, 2) == (None, None)
     assert [p.read_text() for p in (tmp_path / "archive/damaged").iterdir()] == ['{"format": 1, "tru']
     assert "set aside and measured again" in capsys.readouterr().err

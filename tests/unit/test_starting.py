@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from plimsoll.terminal import ending, starting
+from plimsoll.terminal import snakemake_command, workflow_end
 from snakemake import cli
 
 from tests.conftest import PROJECT
@@ -18,7 +18,7 @@ def test_the_settings_of_a_profile_are_options_so_that_snakemake_prints_no_line_
     profile = PROJECT / "profiles" / name
     _, by_profile = cli.parse_args([*words, "--snakefile", str(PROJECT / "Snakefile"), "--workflow-profile", str(profile)])
     assert "Using workflow specific profile" in capsys.readouterr().err
-    command = starting.command(PROJECT / "Snakefile", profile, *words)
+    command = snakemake_command.command(PROJECT / "Snakefile", profile, *words)
     assert command[:3] == [sys.executable, "-m", "snakemake"]
     _, by_options = cli.parse_args(command[3:])
     assert capsys.readouterr().err == ""
@@ -30,10 +30,10 @@ def test_the_settings_of_a_profile_are_options_so_that_snakemake_prints_no_line_
 def test_work_at_the_end_is_done_once_and_in_its_folder_even_if_it_ends_the_process(tmp_path):
     program = (
         "import os, sys\n"
-        "from plimsoll.terminal import ending\n"
-        "from plimsoll.terminal.ready import refuse\n"
+        "from plimsoll.terminal import workflow_end\n"
+        "from plimsoll.terminal.start_check import refuse\n"
         "os.chdir(sys.argv[1])\n"
-        "ending.at_exit(lambda: (print(os.getcwd(), flush=True), refuse('no run counts.')))\n"
+        "workflow_end.at_exit(lambda: (print(os.getcwd(), flush=True), refuse('no run counts.')))\n"
         "os.chdir('/')\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60)
@@ -51,4 +51,4 @@ def test_work_at_the_end_is_done_once_and_in_its_folder_even_if_it_ends_the_proc
     ],
 )
 def test_only_a_start_that_makes_the_claims_ends_with_them(targets, dry, tells):
-    assert ending.is_telling(targets, dry) == tells
+    assert workflow_end.is_telling(targets, dry) == tells

@@ -69,7 +69,7 @@ def test_a_program_is_found_by_its_parents_and_by_its_cgroup(tmp_path):
                     assert shell.pid in cgroup.members(groups)
             os.kill(child, signal.SIGSTOP)
             settled(child, "T")
-            assert processes.stopped([shell.pid, child, 2**22 + 1]) == [child]
+            assert processes.stopped_pids([shell.pid, child, 2**22 + 1]) == [child]
         finally:
             os.kill(child, signal.SIGKILL)
 
@@ -144,7 +144,7 @@ def test_a_run_whose_program_was_stopped_is_disturbed(tmp_path):
     stopped = looking.stops.within([(before.when, after.when)])
     during = noise.neighbours([(before, after)], machine.processors, 1.0, 1000.0, apart=True, stopped=stopped)
     assert during["disturbed"] and any(what.startswith("sleep (process ") for what in during["stopped"])
-    reason = noise.disturbed(during)["reason"]
+    reason = noise.disturbance(during)["reason"]
     assert reason == f"{' and '.join(stopped)} during the run"
 
 

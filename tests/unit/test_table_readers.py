@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from plimsoll.designs.table import judged, loading, observed, readers
+from plimsoll.designs.table import judged_study, readers, row_observations, study_file
 from plimsoll.designs.table.rows import Columns
 from plimsoll.errors import PlimsollError
 
@@ -86,9 +86,9 @@ def test_pytest_benchmark_without_its_data_has_means():
 
 
 def test_factors_with_one_level_are_left_out_of_what_tools_write():
-    source = loading.of_files([READERS / "reframe-report.json"], [], "own")
+    source = study_file.of_files([READERS / "reframe-report.json"], [], "own")
     assert source.study["factors"] == ["tool"] and source.study["levels"]["tool"] == ["gzip", "zstd"]
-    assert {cell["repetitions"] for cell in observed.of(source).plan["cells"].values()} == {4}
+    assert {cell["repetitions"] for cell in row_observations.of_source(source).plan["cells"].values()} == {4}
 
 
 def test_a_folder_of_outputs_is_read_by_their_programs():
@@ -148,6 +148,6 @@ def test_statements_about_another_tools_results_are_judged(tmp_path):
         "    metrics: [cpu_time]\n    a: {argument: ['10000']}\n    b: {argument: ['1000']}\n    expected: higher\n"
         "    magnitude: {low: 9, high: 20, of: (a - b) / b}\n"
     )
-    found = judged.of_files([READERS / "google-benchmark.json"], tmp_path / "paper.yaml")
+    found = judged_study.of_files([READERS / "google-benchmark.json"], tmp_path / "paper.yaml")
     (result,) = found.results
     assert result["verdict"] == "reproduced" and result["comparisons"] == 2

@@ -88,7 +88,7 @@ def test_damaged_notes_are_none(machine, content):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     assert timetable.foretell(["liu2020"], hours=0.15)["images"] == timetable.IMAGE
-    assert timetable.summary(38) == "" and timetable.noted() == {}
+    assert timetable.summary(38) == "" and timetable.read_note() == {}
 
 
 def test_it_is_foretold_once_in_one_line_and_compared_at_the_end(capsys):
@@ -107,7 +107,7 @@ def test_another_command_compares_nothing(monkeypatch):
     timetable.say(timetable.foretell(["liu2020"], minutes=12))
     monkeypatch.setenv(timetable.START, str(time.time_ns()))
     timetable.note("setup", 5.0)
-    assert timetable.summary(38) == "" and timetable.noted()["taken"] == {}
+    assert timetable.summary(38) == "" and timetable.read_note()["taken"] == {}
 
 
 FACTORS = "scripts/plimsoll/designs/splitting/factors.py"
@@ -179,7 +179,7 @@ def test_minutes_that_cannot_be_kept_are_refused(words, said, monkeypatch, capsy
 
 def test_the_second_stage_ends_when_it_should(monkeypatch):
     used = SimpleNamespace(seconds=lambda blocks: 300.0)
-    monkeypatch.setattr(two_stages.costs, "of", lambda plan, runs: used)
+    monkeypatch.setattr(two_stages.costs, "of_plan", lambda plan, runs: used)
     judged = SimpleNamespace(plan={"cells": {}}, runs=None)
     given = two_stages._given_until(time.time() + 130, judged, 100.0)
     assert given * 3600 * two_stages.FOR_MEASURING == pytest.approx(200 + 130 - timetable.STAGE, abs=1)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from plimsoll import runtimes
-from plimsoll.designs.program import effects, ladder, why
+from plimsoll.designs.program import effects, ladder, side_differences
 from plimsoll.designs.program import ranks as running
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, STEPS
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import ranks, stages, study, telling, timer
+from plimsoll.features.try_program import program_answer, ranks, stages, study, timer
 from plimsoll.mpi import launch, reports
 from plimsoll.workloads.base import InvalidOutput
 
@@ -217,11 +217,11 @@ def split_world(costs: dict[str, float], stage: str = FIRST) -> pd.DataFrame:
 
 
 def test_the_answer_says_what_splitting_costs():
-    told = telling.answer(OF_RANKS, effects.table(split_world({"docker-split": 2.0})))
+    told = program_answer.answer(OF_RANKS, effects.table(split_world({"docker-split": 2.0})))
     assert told[0].startswith("In Docker it is alike within ")
     assert told[1].startswith("Docker, split makes it 3.0 times as slow as this host [")
     assert told[-1].startswith("Over 2 containers it is 3.0 times as slow as in one [")
-    alike = telling.answer(OF_RANKS, effects.table(split_world({})))
+    alike = program_answer.answer(OF_RANKS, effects.table(split_world({})))
     assert alike[-1].startswith("Over 2 containers and in one it is alike within ")
 
 
@@ -234,10 +234,10 @@ def test_the_step_at_which_messages_go_by_the_network_is_named_with_what_gives_i
     from_daemon = SPLIT[SPLIT.index("docker-shared-daemon") :]
     first, steps = split_world({"docker-split": 2.0}), split_world(dict.fromkeys(from_daemon, 2.0), STEPS)
     found = effects.table(pd.concat([first, steps]))
-    assert [row.runtime for row in found[found["stage"] == STEPS].itertuples() if why.is_costly(row)] == [
+    assert [row.runtime for row in found[found["stage"] == STEPS].itertuples() if side_differences.is_costly(row)] == [
         "docker-shared-daemon"
     ]
-    assert any("come with a daemon of Open MPI in each container" in one for one in telling.answer(OF_RANKS, found))
+    assert any("come with a daemon of Open MPI in each container" in one for one in program_answer.answer(OF_RANKS, found))
     assert stages.remedies_of(found) == ["docker-split", "docker-shared"]
 
 
@@ -247,16 +247,16 @@ def side(carried: str, copy: str = "allowed") -> list[dict]:
 
 
 def test_the_transport_is_among_what_differed(monkeypatch):
-    monkeypatch.setattr(why, "_counts", lambda *_: [])
-    assert why.differences(side("shared memory"), side("TCP")) == [
+    monkeypatch.setattr(side_differences, "_counts", lambda *_: [])
+    assert side_differences.differences(side("shared memory"), side("TCP")) == [
         "messages: shared memory (single copy allowed) before, TCP after"
     ]
-    assert why.differences(side("shared memory"), side("shared memory", "refused")) == [
+    assert side_differences.differences(side("shared memory"), side("shared memory", "refused")) == [
         "messages: shared memory (single copy allowed) before, shared memory (single copy refused) after"
     ]
-    assert why.differences(side("TCP"), side("TCP", "refused")) == []
+    assert side_differences.differences(side("TCP"), side("TCP", "refused")) == []
     without = [{key: value for key, value in side("TCP")[0].items() if key != "transport"}]
-    assert why.differences(without, without) == []
+    assert side_differences.differences(without, without) == []
 
 
 def test_a_study_of_ranks_has_them_in_its_fingerprint():

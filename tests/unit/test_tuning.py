@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 from plimsoll import designs
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.designs.tuning import judge, readings, run_tables, statistics, strategies, words
@@ -17,7 +17,7 @@ from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.images import jars
-from plimsoll.planning import configured, planner
+from plimsoll.planning import planner, study_plans
 from plimsoll.services.hadoop import configuration, job_answers, rest
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads.base import InvalidOutput
@@ -51,8 +51,8 @@ def plan(plan_of) -> dict:
 
 
 def test_a_paper_brings_its_other_stage():
-    assert studies.selected("li2018") == ["li2018", "li2018-hadoop"]
-    assert studies.selected("li2018-hadoop") == ["li2018-hadoop"]
+    assert studies.select("li2018") == ["li2018", "li2018-hadoop"]
+    assert studies.select("li2018-hadoop") == ["li2018-hadoop"]
 
 
 def test_each_strategy_is_set_alone_and_those_of_the_factorial_together(plan):
@@ -121,7 +121,7 @@ def test_a_machine_that_cannot_be_reached_ends_the_workflow(plan_of):
     with pytest.raises(
         PlimsollError, match="^The cluster's host a cannot be used: no route. Repair that, or set cluster_hosts to"
     ):
-        configured.refuse_out_of_reach(host, [plan])
+        study_plans.refuse_out_of_reach(host, [plan])
 
 
 def test_values_are_written_as_hadoop_writes_them(study):
@@ -324,7 +324,7 @@ def test_effects_need_every_combination(study, plan):
 @pytest.mark.parametrize("name", ["fig15", "fig16", "figf1"])
 def test_figures_are_drawn(study, plan, name):
     own = {**plan, "cells": {cell["path"]: cell for cell in study.design.cells.shown(plan, study, name)}}
-    shown = drawn(render.described(study, plan, name, observed(study, own), {}))
+    shown = drawn(render.figure_data(study, plan, name, observed(study, own), {}))
     check(shown.figure)
     assert "LZO" in shown.alternative
 
@@ -345,7 +345,7 @@ def test_small_data_do_not_answer_for_large_ones(plan, plan_of):
 
 
 def test_settings_stand_beside_the_paper_s(study, tmp_path):
-    table = run_tables.settings(Asked(study, "table_settings", tmp_path))
+    table = run_tables.settings(TableRequest(study, "table_settings", tmp_path))
     ours = table[table["by"] == "here"].set_index("key")["to"]
     assert ours["mapreduce.task.io.sort.factor"] == "100" and ours["workers"] == "4"
     assert set(table.loc[table["by"] == "the paper", "strategy"]) <= set(study["strategies"])
@@ -371,11 +371,11 @@ def test_a_jar_that_is_cut_off_on_the_way_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
     monkeypatch.setattr(jars, "REPOSITORY", f"http://127.0.0.1:{server.getsockname()[1]}")
     with server, pytest.raises(Unavailable, match=r"b-1\.jar cannot be fetched: .*IncompleteRead"):
-        jars.put(lock, tmp_path / "new")
+        jars.place_jars(lock, tmp_path / "new")
 
 
 def test_jars_are_locked_and_another_file_is_refused(tmp_path, monkeypatch):
-    listed = jars.listed(PROJECT / "containers/hadoop/jars.lock")
+    listed = jars.read_lock(PROJECT / "containers/hadoop/jars.lock")
     assert len(listed) > 150 and any(path.startswith("org/apache/hadoop/hadoop-hdfs/") for path in listed)
     content = b"a jar"
     lock = tmp_path / "jars.lock"
@@ -384,14 +384,14 @@ def test_jars_are_locked_and_another_file_is_refused(tmp_path, monkeypatch):
     (tmp_path / "mirror/a/b/1/b-1.jar").write_bytes(content)
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "store"))
     monkeypatch.setattr(jars, "REPOSITORY", f"file://{tmp_path}/mirror")
-    jars.put(lock, tmp_path / "first")
+    jars.place_jars(lock, tmp_path / "first")
     assert (tmp_path / "first/b-1.jar").read_bytes() == content
     # The jar is kept, so that the mirror is not used again.
     (tmp_path / "mirror/a/b/1/b-1.jar").write_bytes(b"another")
-    jars.put(lock, tmp_path / "second")
+    jars.place_jars(lock, tmp_path / "second")
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "other"))
     with pytest.raises(Unavailable, match="is not the file that was locked"):
-        jars.put(lock, tmp_path / "third")
+        jars.place_jars(lock, tmp_path / "third")
     lock.write_text("short a.jar\n")
     with pytest.raises(PlimsollError, match="jars.lock, line 1"):
-        jars.listed(lock)
+        jars.read_lock(lock)

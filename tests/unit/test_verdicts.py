@@ -20,13 +20,13 @@ from plimsoll.claims.verdicts import (
     SOME,
     Bounds,
     Strength,
+    combine,
     decide,
     in_part,
     judge,
     of_sentence,
     p_of,
     strength,
-    together,
 )
 from scipy import stats
 
@@ -164,7 +164,7 @@ def of(*p: float) -> list[Strength]:
     ],
 )
 def test_several_comparisons(holds, evidence, supports, opposes):
-    found = together(evidence, holds)
+    found = combine(evidence, holds)
     assert found.supports == pytest.approx(supports, abs=TINY)
     assert found.opposes == pytest.approx(opposes, rel=0.01, abs=TINY)
 
@@ -178,13 +178,13 @@ def test_no_statement_about_many_is_more_often_reproduced_than_alpha_allows(hold
     wrong = 0
     for _ in range(4000):
         p = np.concatenate([np.full(true, 1e-9), random.uniform(size=m - true)])
-        wrong += together([Strength(one, 1.0) for one in p], holds).supports < ALPHA
+        wrong += combine([Strength(one, 1.0) for one in p], holds).supports < ALPHA
     assert wrong / 4000 < ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 4000)
 
 
 def test_a_single_comparison_is_itself_whatever_the_rule():
     for holds in (EACH, MOST, SOME):
-        assert together([Strength(0.03, 0.4)], holds) == Strength(0.03, 0.4)
+        assert combine([Strength(0.03, 0.4)], holds) == Strength(0.03, 0.4)
 
 
 FOR, AGAINST, OPEN = Strength(TINY, 1.0), Strength(1.0, TINY), Strength(0.3, 0.3)

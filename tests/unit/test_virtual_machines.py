@@ -14,7 +14,7 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.measuring import lock
 from plimsoll.runtimes import isolation, virtual_machine
 from plimsoll.runtimes.base import HOST, Spec
-from plimsoll.runtimes.guests import agent, kernel, kvm, machine, running
+from plimsoll.runtimes.guests import agent, guest_node, kernel, kvm, machine
 from plimsoll.runtimes.networks.base import HostNetwork, Plug
 
 PLUG = Plug("10.77.0.254/24", "10.77.0.1", (("ip", "link", "set", "DEVICE", "up"), ("echo", "a b", "DEVICE")))
@@ -148,38 +148,38 @@ def test_a_clock_is_known_from_readings_that_are_cut(monkeypatch):
         now[0] += 0.0007
         return now[0]
 
-    monkeypatch.setattr(running.time, "monotonic", monotonic)
-    told = running.clock_ahead(lambda: int((now[0] + 5.1234) * 100) / 100 if next(moments) < 100 else None)
-    assert told == pytest.approx(5.1234, abs=running.CLOCK_SECONDS)
+    monkeypatch.setattr(guest_node.time, "monotonic", monotonic)
+    told = guest_node.clock_ahead(lambda: int((now[0] + 5.1234) * 100) / 100 if next(moments) < 100 else None)
+    assert told == pytest.approx(5.1234, abs=guest_node.CLOCK_SECONDS)
     jumping = iter([5.0, 900.0])
     with pytest.raises(OSError, match="jumps"):
-        running.clock_ahead(lambda: next(jumping, 5.0))
+        guest_node.clock_ahead(lambda: next(jumping, 5.0))
 
 
 def test_what_a_guest_says_is_told_from_what_its_kernel_says(spec):
     console = machine.Files(spec).console
-    assert running.spoken(console) == [] and running.last_words(spec) == ""
+    assert guest_node.spoken(console) == [] and guest_node.last_words(spec) == ""
     machine.Files(spec).errors.write_text("qemu: no such device\n")
-    assert running.last_words(spec) == ": qemu: no such device"
+    assert guest_node.last_words(spec) == ": qemu: no such device"
     console.write_text("plimsoll boot 3.3\r\n[ 1.0] Kernel panic - not syncing\r\nplimsoll ready\nplimsoll fai")
-    assert running.spoken(console) == ["boot 3.3", "ready"]
+    assert guest_node.spoken(console) == ["boot 3.3", "ready"]
     console.write_text("1795540580.772924 plimsoll boot 3.39\n90.5 plimsoll end 4.2\n1795540581.0 [ 4.2] reboot: Power down\n")
-    assert running.times(console) == {"boot": (1795540580.772924, 3.39), "end": (90.5, 4.2)}
-    assert running.last_words(spec) == ": 1795540581.0 [ 4.2] reboot: Power down"
+    assert guest_node.times(console) == {"boot": (1795540580.772924, 3.39), "end": (90.5, 4.2)}
+    assert guest_node.last_words(spec) == ": 1795540581.0 [ 4.2] reboot: Power down"
     console.write_text("1795540580.772924 plimsoll boot 3.39\n")
     with pytest.raises(Unavailable, match="does not say when"):
-        running.times(console)
+        guest_node.times(console)
 
 
 def test_a_clock_is_as_far_ahead_as_the_sign_that_was_least_late_says(spec, monkeypatch):
     files = machine.Files(spec)
     files.answer.parent.mkdir(parents=True)
-    monkeypatch.setattr(running.time, "time", lambda: 1100.0)
-    monkeypatch.setattr(running.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(guest_node.time, "time", lambda: 1100.0)
+    monkeypatch.setattr(guest_node.time, "monotonic", lambda: 100.0)
     # The console's first line arrived 0.2 s late, and its last one at once.
     files.console.write_text("1010.2 plimsoll boot 5.00\n1012.0 plimsoll end 7.00\n")
     files.answer.write_bytes(b"0 %d\n" % len(packed()) + packed())
-    after = running.collect(spec)
+    after = guest_node.collect(spec)
     assert after.ahead == pytest.approx(7.005 - 12.0) and after.moments == {"boot": 1010.2}
     assert not files.answer.exists()
 
@@ -191,7 +191,7 @@ def test_a_guest_without_a_good_answer_is_told(spec, answer):
     files.answer.write_bytes(answer % len(packed()) + packed() if b"%" in answer else answer)
     files.console.write_text("1.0 plimsoll failed: insmod\n")
     with pytest.raises(Unavailable, match="ended with(out an answer| 1): 1.0 plimsoll failed: insmod"):
-        running.collect(spec)
+        guest_node.collect(spec)
 
 
 class Ended:
@@ -215,17 +215,17 @@ class Hangs(Ended):
     ],
 )
 def test_a_guest_that_never_boots_is_told_in_time(spec, monkeypatch, process, console, reason):
-    monkeypatch.setattr(running, "BOOT_SECONDS", 0.1)
+    monkeypatch.setattr(guest_node, "BOOT_SECONDS", 0.1)
     machine.Files(spec).console.write_text(console)
     with pytest.raises(Unavailable, match=reason):
-        running.wait([running.Guest(spec, HOST, process)])
+        guest_node.wait([guest_node.Guest(spec, HOST, process)])
 
 
 def test_a_guest_that_ended_under_its_run_is_an_outage(spec):
     emulated = runtimes.find("vm-emulated")
-    emulated.intact([running.Guest(spec, HOST, Hangs())])
+    emulated.intact([guest_node.Guest(spec, HOST, Hangs())])
     with pytest.raises(Outage, match="plimsoll-r-c0 ended under its run"):
-        emulated.intact([running.Guest(spec, HOST, Ended())])
+        emulated.intact([guest_node.Guest(spec, HOST, Ended())])
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_one_of_the_two_is_measured(monkeypatch, problem):
 
 def test_the_numbers_of_another_kernel_are_not_the_host_s(spec):
     printed = {"net": "net:[1]", "uts": "uts:[2]", "cpu_cgroup": "/", "root": "overlay", "links": "2", "seccomp": "0"}
-    inside = [isolation._told(running.Guest(spec._replace(name=name), HOST, Hangs()), printed) for name in ("a", "b")]
+    inside = [isolation._told(guest_node.Guest(spec._replace(name=name), HOST, Hangs()), printed) for name in ("a", "b")]
     seen = isolation.compare(inside, printed, {2: "br0"})
     assert seen["namespaces"] == seen["separate_namespaces"] == ["net", "uts"] and seen["own_cgroup"]
     assert seen["file_system"] == "overlay" and seen["network"] == "own, no bridge seen" and seen["seccomp"] == "0"

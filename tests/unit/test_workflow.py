@@ -13,7 +13,7 @@ from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import lock, staleness
 from plimsoll.planning import availability, planner
-from plimsoll.terminal import requested
+from plimsoll.terminal import request
 from plimsoll.workflow import FIRST, Workflow, bundle_path, path_of, paths_of, refuse_other_host
 
 NAME = "liu2020"
@@ -207,7 +207,7 @@ def test_what_a_study_asks_for_is_tried_when_the_study_or_one_of_its_files_is_wa
     monkeypatch.setattr(workflow, "unavailable_here", lambda wishes: tried.append(wishes) or {"docker-shared": "x"})
     asked = "results/plimsoll2026/figures/ladder.pdf"
     for targets, wish in (((), "off"), (("all", "results/claims.html"), "off"), ((asked,), "optional")):
-        made = workflow.prepare({**config, "studies": NAME, "profile": "quick"}, requested.studies_of(targets))
+        made = workflow.prepare({**config, "studies": NAME, "profile": "quick"}, request.studies_of(targets))
         assert made.selected == [NAME] and tried[-1]["docker-shared"] == made.wishes("hpcc")["docker-shared"] == wish
     made = workflow.prepare({**config, "studies": "plimsoll2026", "profile": "quick"})
     assert tried[-1]["docker-shared"] == "optional"

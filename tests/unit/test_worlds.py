@@ -63,7 +63,7 @@ def study(name):
 def planned(request, study):
     if request.param == HOSTS[1]:
         return planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
-    host = topology.described(yaml_files.load(PROJECT / f"config/hosts/{OF_PAPER.get(study['id'], XEON)}.yaml", "host"))
+    host = topology.from_description(yaml_files.load(PROJECT / f"config/hosts/{OF_PAPER.get(study['id'], XEON)}.yaml", "host"))
     return planner.make(study, worlds.profile_of_paper(), host, settings(), {})
 
 
@@ -167,7 +167,7 @@ def words_of(claim: dict) -> set[str]:
 def test_liu2020_reproduces_what_it_prints_of_its_runs(liu2020):
     """The world has its shares of time in MPI functions, calls of these, and shares of local memory accesses. They are
     from the tables, and not from the claims."""
-    host = topology.described(yaml_files.load(PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
+    host = topology.from_description(yaml_files.load(PROJECT / "config/hosts/xeon-e5-2697v4.yaml", "host"))
     plan = planner.make(liu2020, studies.profile("quick"), host, settings(), {})
     effects = []
     for table, column, metric in (

@@ -113,7 +113,7 @@ def with_podman(new_user):
 
 
 def test_a_user_of_docker_measures_where_root_has_measured(with_docker):
-    with machine_lock.held(print):
+    with machine_lock.hold(print):
         # Afterwards root's lock file is there.
         pass
     done = with_docker.run("make", "reproduce", "PROFILE=ci")

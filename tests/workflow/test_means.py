@@ -76,7 +76,7 @@ def test_an_engine_that_does_not_come_back_stops_the_workflow_and_the_next_start
     study.settings = TWICE
     # The workflow does not start an engine that this variable names.
     named = {"DOCKER_HOST": "unix:///run/docker.sock"}
-    study.project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
+    study.project.change("scripts/plimsoll/measuring/resources.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
     process = study.start(**named)
     study.wait_for(2, process)
     study.host.kill_engine()
@@ -110,7 +110,7 @@ def test_an_engine_that_hangs_is_named_in_bounded_time_and_the_same_command_comp
     study.settings = TWICE
     # The usual times are long for a test: a minute, also for a run whose ranks the engine does not end, and ten seconds
     # per request.
-    study.project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
+    study.project.change("scripts/plimsoll/measuring/resources.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
     study.project.change("scripts/plimsoll/runtimes/engine.py", "ANSWER_SECONDS = 10", "ANSWER_SECONDS = 3")
     study.project.change("config/profiles/ci.yaml", "  standard: {exact: 60, over: 120}", "  standard: {exact: 10, over: 20}")
     study.project.change("scripts/setup/docker.sh", "answers=10", "answers=3")

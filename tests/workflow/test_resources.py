@@ -40,7 +40,7 @@ class Running:
         project.settings = SETTINGS
         project.keep_three_cells()
         # The usual minute is long for a test.
-        project.change("scripts/plimsoll/measuring/means.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
+        project.change("scripts/plimsoll/measuring/resources.py", "WAIT_SECONDS = 60.0", "WAIT_SECONDS = 4.0")
 
     @contextlib.contextmanager
     def started(self) -> Iterator[subprocess.Popen]:

@@ -50,7 +50,7 @@ def _answers(study: dict, folder: Path) -> str:
     if not (folder / "answer.csv").is_file():
         return ""
     loaded = studies.load(study["id"], designs.known())
-    shown = pages_of_answers.shown(answer.read(folder / "answer.csv"), loaded)
+    shown = pages_of_answers.for_template(answer.read(folder / "answer.csv"), loaded)
     return "\n\n".join(["## The answer on the reference machine", *(text for one in shown for text in _answer(one))])
 
 

@@ -327,7 +327,7 @@ def detectable(deviation: float, n: int, alpha: float) -> float:
     return float(_shown_by(n, alpha / 2, POWER) * deviation)
 
 
-def needed(deviation: float, target: float, alpha: float, alike: bool = False, power: float = POWER) -> int:
+def sample_size(deviation: float, target: float, alpha: float, alike: bool = False, power: float = POWER) -> int:
     """Return the number of differences that are needed to find a mean difference of `target` with this power.
 
     With `alike`, they show that a mean difference of zero is within `target`. At most MOST + 1.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.analysis import capacity, cell_paths
-from plimsoll.errors import Damaged, PlimsollError
+from plimsoll.errors import DamagedFile, PlimsollError
 from plimsoll.interchange import Plan, Record
 from plimsoll.measuring import record, status
 
@@ -60,7 +60,7 @@ def _read(records: Path, plan: Plan, study: dict, wanted: list[tuple[str, int]])
                 runs.append({**row, "status": status.STALE, "reason": reason})
                 continue
             run, observed = _told(path, recorded, study, row)
-        except record.Damaged as damage:
+        except record.DamagedFile as damage:
             runs.append({**row, "status": status.DAMAGED, "reason": str(damage)})
             continue
         systems.add(path, recorded)
@@ -112,22 +112,22 @@ def _keys(rows: pd.DataFrame, plan: Plan) -> list[tuple[str, int]]:
 def _told(path: Path, recorded: Record, study: dict, row: dict) -> tuple[dict, list[dict]]:
     """Return the row of a record's run, and its observations if it counts.
 
-    Raises Damaged if the record does not hold what records of its design hold, or if it has an impossible value.
+    Raises DamagedFile if the record does not hold what records of its design hold, or if it has an impossible value.
     """
     observed = []
     if recorded["status"] == status.VALID and "bits" not in recorded:
-        raise record.Damaged(f"{path} is not a complete record: it lacks 'bits'")
+        raise record.DamagedFile(f"{path} is not a complete record: it lacks 'bits'")
     try:
         run = {**row, **_run(recorded), **study.design.readings.of_run(recorded)}
         if recorded["status"] in status.COUNTED:
             whole = {"study": study["id"], **row, **{key: recorded[key] for key in RUN}}
             observed = study.design.readings.observations(study, whole, recorded)
     except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
-        raise record.Damaged(f"{path} is not a complete record: it lacks {problem}") from problem
+        raise record.DamagedFile(f"{path} is not a complete record: it lacks {problem}") from problem
     for one in observed:
         # No metric of any study can be negative.
         if not 0 <= one["value"] < math.inf:
-            raise record.Damaged(f"{path} has {one['value']} for {one['metric']}, which cannot have been measured")
+            raise record.DamagedFile(f"{path} has {one['value']} for {one['metric']}, which cannot have been measured")
     return run, observed
 
 
@@ -209,7 +209,7 @@ def _run(recorded: Record) -> dict:
 def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
     """Return observations, or another table with one column per factor, as written: levels are text.
 
-    Only an empty cell is missing. An empty file gives an empty table. Raises Damaged if the file is not a table.
+    Only an empty cell is missing. An empty file gives an empty table. Raises DamagedFile if the file is not a table.
     """
     try:
         return pd.read_csv(path, dtype=dict.fromkeys(factors, str), keep_default_na=False, na_values=[""])
@@ -218,6 +218,6 @@ def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
         return pd.DataFrame()
     except ValueError as error:
         problem = str(error).splitlines()[0]
-        raise Damaged(
+        raise DamagedFile(
             f"{path} is not a table ({problem}). Delete it, and start the workflow again: it makes the table from the records."
         ) from error

@@ -4,9 +4,9 @@ import csv
 from pathlib import Path
 
 from plimsoll.analysis import cell_paths
-from plimsoll.errors import Damaged, PlimsollError, first_of
+from plimsoll.errors import DamagedFile, PlimsollError, first_of
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 
 # Number of characters that are printed of a path that the plan does not have.
 LONGEST = 100
@@ -14,7 +14,7 @@ LONGEST = 100
 
 def plan_of(folder: Path) -> Plan:
     """Return the plan in the folder of a study's results."""
-    return planned.read(folder / "plan.json")
+    return plan_file.read(folder / "plan.json")
 
 
 def rows_of(runs: Path) -> list[dict[str, str]]:
@@ -42,12 +42,12 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     """Return a sentence if all cells of a study have a run that counts. Raise PlimsollError, naming the cells, if some
     have none.
 
-    Raises Damaged if the table has a run of a cell that the plan does not have.
+    Raises DamagedFile if the table has a run of a cell that the plan does not have.
     """
     by_cell: dict[str, list[dict[str, str]]] = {path: [] for path, _ in plan["order"]}
     for row in rows:
         if (path := cell_paths.of_row(row, plan["factors"])) not in by_cell:
-            raise Damaged(
+            raise DamagedFile(
                 f"The study's table of runs has a run of {path[:LONGEST]}, which is not in the plan. The records "
                 "are not affected. Delete runs.csv in the study's folder of results: the next start of the "
                 "workflow makes it again."

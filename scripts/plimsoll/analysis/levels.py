@@ -98,7 +98,7 @@ def _shared(rows: pd.DataFrame, deviation: pd.Series, size: pd.Series, keys: lis
 
 def of_sessions(study: Study, plan: Plan, results: Path) -> pd.DataFrame:
     """Return the table of `describe` for all sessions of a study that can be put together with the newest."""
-    every = sessions.of(results, study["id"])
+    every = sessions.of_study(results, study["id"])
     used = [one for one in every if one == every[-1] or not sessions.apart(one, every[-1])]
     tables = [collect.table(one.folder / "observations.csv", plan["factors"]).assign(session=one.number) for one in used]
     observations = study.design.readings.measuring(pd.concat(tables, ignore_index=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 from plimsoll import documents, paths
 from plimsoll.interchange import Host, Image
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 
 # Descriptions that a table may be made from, with the type of their content.
 KINDS = {"image": Image, "host": Host, "environments": dict[str, dict]}
@@ -17,7 +17,7 @@ AGAIN = "delete it, and start the workflow again, which makes it again"
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableRequest:
     """A requested table: `name` in the `study`'s `tables`, and the files that it may be made from.
 
     `folder` holds the study's plan and records. `image`, `host` and `environments` are descriptions in JSON. A
@@ -41,7 +41,7 @@ class Asked:
     @cached_property
     def plan(self) -> dict:
         """The study's plan."""
-        return planned.read(self.folder / "plan.json", self.study.design.factors)
+        return plan_file.read(self.folder / "plan.json", self.study.design.factors)
 
     def read(self, name: str) -> dict:
         """Return one of the descriptions: `image`, `host` or `environments`."""
@@ -66,7 +66,7 @@ class Asked:
 class Kind:
     """A kind of table: the function that makes it, and what it `needs` of `runs`, `image`, `host` and `environments`."""
 
-    make: Callable[[Asked], Any]
+    make: Callable[[TableRequest], Any]
     needs: frozenset[str]
 
 
@@ -86,6 +86,6 @@ def reason(reasons: Mapping, key: Hashable, number: float) -> str:
     return reasons.get(key, "the configuration leaves it out") or "no run of it counts"
 
 
-def make(asked: Asked):
+def make(asked: TableRequest):
     """Return a requested table as a DataFrame."""
     return asked.study.design.tables.KINDS[asked.table["kind"]].make(asked)

@@ -13,10 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll.analysis import paper_tests
-from plimsoll.claims import compare, deciding, evaluate, quantities, verdicts
+from plimsoll.claims import compare, decision_cost, evaluate, quantities, verdicts
 from plimsoll.claims.evaluate import Asked
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.base import MARGIN
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import answers
 from plimsoll.planning import availability
 from plimsoll.planning.availability import TOO_SHORT
@@ -33,7 +33,7 @@ COLUMNS = (
 )
 
 
-def table(measured: Measured, alpha: float) -> pd.DataFrame:
+def table(measured: StudyObservations, alpha: float) -> pd.DataFrame:
     """Return one row per answer, deployment and metric, with the columns NAME, one for each of the factors, and COLUMNS.
 
     `ratio` is the geometric mean of the ratios of side a to side b within blocks, with its 95 % interval (`low`,
@@ -49,18 +49,18 @@ def table(measured: Measured, alpha: float) -> pd.DataFrame:
     claims about such a row need and this host does not have.
     """
     arranged = evaluate.asking(measured.plan, measured.study)
-    ratios = [row for one in answers.of(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
+    ratios = [row for one in answers.of_study(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
     return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
 
 
-def compared(measured: Measured, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
+def measurable_ratios(measured: StudyObservations, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
     """Return the ratios that can be measured here, by name: (comparisons, all of them together as a row or None).
 
     They are in the order in which they are wanted: answer by answer, and within each metric by metric, as the study's
     file names them.
     """
     arranged, made = evaluate.asking(measured.plan, measured.study), {}
-    for one in answers.of(measured.study):
+    for one in answers.of_study(measured.study):
         claims = [
             (f"{one['name']} {metric} {each} {against} {levels}", _claim(one, metric, each, a, b))
             for metric in one["metrics"]
@@ -82,7 +82,7 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
 
 
-def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
+def rows_of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
     """Return the rows of one of a study's answers.
 
     Tables of older versions, in which a study had only one answer, do not name the answer of a row. There a row belongs
@@ -100,11 +100,11 @@ def of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:
 
 def factors(study: dict) -> list[str]:
     """Names of the factors that tell the rows of a study's answers apart."""
-    levels = [level for one in answers.of(study) for level in (one.get("each", {}), *answers.rows_of(one))]
+    levels = [level for one in answers.of_study(study) for level in (one.get("each", {}), *answers.rows_of(one))]
     return list(dict.fromkeys(factor for level in levels for factor in level))
 
 
-def _of_answer(answer: dict, measured: Measured, arranged: Asked, alpha: float) -> Iterator[dict]:
+def _of_answer(answer: dict, measured: StudyObservations, arranged: Asked, alpha: float) -> Iterator[dict]:
     """Yield the rows of one answer, with p-values adjusted by Holm's method."""
     for each in _levels(answer.get("each", {})):
         for against, sides in _sides(answer):
@@ -156,13 +156,13 @@ def _claim(answer: dict, metric: str, each: dict, a: dict, b: dict) -> dict:
     return {"id": "answer", "metrics": [metric], "a": a, "b": b, "scope": scope, "expected": "not_worse", "margin": MARGIN}
 
 
-def _lacks(answer: dict, levels: dict[str, str], measured: Measured) -> str:
+def _lacks(answer: dict, levels: dict[str, str], measured: StudyObservations) -> str:
     """Return in words what claims about a row with these levels need and this host does not have."""
     needed = [need for factor, by_level in answer.get("needs", {}).items() for need in by_level.get(levels.get(factor), ())]
     return "; ".join(dict.fromkeys(measured.unmet_needs[need] for need in needed if need in measured.unmet_needs))
 
 
-def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]:
+def _asked(claim: dict, measured: StudyObservations, arranged: Asked) -> tuple[str, list]:
     """Return (arrangement in words, comparisons) for the first arrangement of what the paper leaves open that fits all cells.
 
     If none fits, the first arrangement is used. The words are empty if every arrangement gives the same comparisons.
@@ -174,23 +174,23 @@ def _asked(claim: dict, measured: Measured, arranged: Asked) -> tuple[str, list]
     return words if any(other != contrasts for _, other in others) else "", contrasts
 
 
-def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> dict:
+def _ratio(claim: dict, measured: StudyObservations, arranged: Asked, alpha: float) -> dict:
     """Return the columns of a row from `metric` on. There is no ratio if nothing or too little was measured."""
     metric = measured.metrics[claim["metrics"][0]]
     words, contrasts = _asked(claim, measured, arranged)
     begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
     unavailable = list(filter(None, map(measured.unavailable, contrasts)))
     if not contrasts or unavailable:
-        return {**begun, "comparisons": 0, "n": 0, "reason": availability.joined(unavailable).reason or evaluate.NO_CELLS}
+        return {**begun, "comparisons": 0, "n": 0, "reason": availability.join(unavailable).reason or evaluate.NO_CELLS}
     rows, whole = _compared(claim, measured, contrasts, alpha)
     begun |= {"comparisons": len(rows), "n": min(row["n"] for row in rows)}
     if len(rows) == 1:
         begun |= {"cell_a": rows[0]["cell_a"], "cell_b": rows[0]["cell_b"]}
     if whole is None or not math.isfinite(whole.get("low", math.nan)):
-        if measured.short_of_time(deciding.cells_of_rows(rows)):
+        if measured.short_of_time(decision_cost.cells_of_rows(rows)):
             return {**begun, "reason": TOO_SHORT}
         return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
-    beyond, no_loss = shown(whole)
+    beyond, no_loss = p_values(whole)
     return {
         **begun,
         **{"n": whole["n"], "ratio": 1 + whole["effect"], "low": 1 + whole["low"], "high": 1 + whole["high"]},
@@ -199,7 +199,7 @@ def _ratio(claim: dict, measured: Measured, arranged: Asked, alpha: float) -> di
     }
 
 
-def _compared(claim: dict, measured: Measured, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
+def _compared(claim: dict, measured: StudyObservations, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
     """Return (comparisons, what they show together), with None for the second if several comparisons share too few blocks."""
     quantity = quantities.find(None)
     rows = [
@@ -209,7 +209,7 @@ def _compared(claim: dict, measured: Measured, contrasts: list, alpha: float) ->
     return rows, rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)
 
 
-def shown(whole: dict) -> tuple[float, float]:
+def p_values(whole: dict) -> tuple[float, float]:
     """Return p for a difference of more than MARGIN in either direction, and p for no loss of more than MARGIN."""
     bounds = quantities.find(None).bounds(MARGIN)
     beyond = verdicts.strength("no_difference", whole["shown"], bounds, False).opposes

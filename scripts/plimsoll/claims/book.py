@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plimsoll import paths, spelling
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 CLAIMS = paths.CONFIG / "claims"
 # Key by which the sides of a claim can differ in the metric, as they differ in a factor.
@@ -37,7 +37,7 @@ def load(study: str) -> list[dict]:
     source, document = f"config/claims/{study}.yaml", _document(study)
     if document["study"] != study:
         raise PlimsollError(
-            f"{source}: study: {shown(document['study'])} is not the file's name, {study!r}. Give both the same name."
+            f"{source}: study: {quote(document['study'])} is not the file's name, {study!r}. Give both the same name."
         )
     seen = set()
     for claim in document["claims"]:
@@ -122,10 +122,10 @@ def _encoding(claim: dict) -> dict:
 def levels_of(claim: dict) -> list[tuple[str, dict]]:
     """Return every mapping of levels in a claim, with its key: sides, scope, exceptions, and the entries of an order."""
     sides = [(key, claim[key]) for key in ("a", "b", "scope") if key in claim]
-    return sides + [(key, levels) for key in ("except", "except_b", "order") for levels in listed(claim, key)]
+    return sides + [(key, levels) for key in ("except", "except_b", "order") for levels in as_list(claim, key)]
 
 
-def listed(claim: dict, key: str) -> list:
+def as_list(claim: dict, key: str) -> list:
     """Return the value of a claim's key as a list, whether it is one mapping of levels or a list of them. Without the
     key the list is empty."""
     given = claim.get(key, [])
@@ -136,7 +136,7 @@ def _check_order(source: str, claim: dict) -> None:
     for entry in claim.get("order", []):
         if not isinstance(entry, dict):
             raise PlimsollError(
-                f"{source}: order: {shown(entry)} is not a mapping of factors to levels. Write each entry as `factor: level`."
+                f"{source}: order: {quote(entry)} is not a mapping of factors to levels. Write each entry as `factor: level`."
             )
 
 
@@ -169,7 +169,7 @@ def check_against(study: dict, claims: list[dict], source: Callable[[dict], str]
 
         def refer(key: str, values: list[str], known: list[str], where: str = where) -> None:
             if unknown := sorted(set(values) - set(known)):
-                said = ", ".join(map(shown, unknown))
+                said = ", ".join(map(quote, unknown))
                 raise PlimsollError(
                     f"{where}: {key}: {said} is not a level of the study{spelling.hint(unknown[0], known)} "
                     f"({', '.join(sorted(known))})."
@@ -188,10 +188,10 @@ def _check_factors(source: str, study: dict, claim: dict) -> None:
         return
     known = [METRIC, *study.design.check.NAMED]
     along = [("along.factor", [claim["along"]["factor"]])] if "along" in claim else []
-    for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in listed(claim, "relative_to")), *along]:
+    for key, named in [*levels_of(claim), *(("relative_to", levels) for levels in as_list(claim, "relative_to")), *along]:
         if unknown := [factor for factor in named if factor not in known]:
             raise PlimsollError(
-                f"{source}: {key}: {shown(unknown[0])} is not a factor of the study{spelling.hint(unknown[0], known)} "
+                f"{source}: {key}: {quote(unknown[0])} is not a factor of the study{spelling.hint(unknown[0], known)} "
                 f"({', '.join(known)})."
             )
 
@@ -205,6 +205,6 @@ def _check_metrics(source: str, claim: dict, metrics: list[str], also: dict[str,
     for key, name, known in named:
         if name not in known:
             raise PlimsollError(
-                f"{source}: {key}: {shown(name)} is neither a metric of the study nor one of the file's words"
+                f"{source}: {key}: {quote(name)} is neither a metric of the study nor one of the file's words"
                 f"{spelling.hint(name, known)}."
             )

@@ -8,11 +8,11 @@ import pandas as pd
 from plimsoll.analysis import blocks, summaries
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import findings
-from plimsoll.claims.deciding import CELL_COLUMNS
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, TOO_FEW, WITHIN_BLOCKS
-from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
+from plimsoll.claims.study_observations import StudyObservations
 
 RESAMPLES = 1000
 OPPOSITE = {"higher": "lower", "lower": "higher", "not_higher": "not_lower", "not_lower": "not_higher"}
@@ -27,9 +27,9 @@ COLUMNS = (
 BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_low", "ratio_of_medians_high")
 
 
-def begun(claim: dict, measured: Measured, contrast: Contrast | Printed) -> dict:
+def begun(claim: dict, measured: StudyObservations, contrast: Contrast | PrintedSide) -> dict:
     """Return the beginning of a comparison's row: names, cells, what is expected, and the margin."""
-    if isinstance(contrast, Printed):
+    if isinstance(contrast, PrintedSide):
         row = _row(Contrast(contrast, contrast), measured.metrics[contrast.metric], claim.get("expected", "no_difference"))
         return {**row, "cell_b": "the paper", "margin": findings.margin(claim)}
     metric = measured.metrics[contrast.a.metric]
@@ -37,7 +37,7 @@ def begun(claim: dict, measured: Measured, contrast: Contrast | Printed) -> dict
     return {**row, "margin": findings.margin(claim)}
 
 
-def of_levels(claim: dict, measured: Measured, sides: list[Side]) -> dict:
+def of_levels(claim: dict, measured: StudyObservations, sides: list[Side]) -> dict:
     """Return the row of a trend over three or more levels, without its verdict. The effect compares the last level with
     the first."""
     metric = measured.metrics[sides[0].metric]
@@ -159,7 +159,7 @@ def _of(sample: Sample, wanted: list) -> np.ndarray:
     return sample.values[np.isin(sample.blocks, wanted)]
 
 
-def with_bootstrap(table: pd.DataFrame, measured: Measured) -> pd.DataFrame:
+def with_bootstrap(table: pd.DataFrame, measured: StudyObservations) -> pd.DataFrame:
     """Return the table with bootstrap intervals of the ratios of means and of medians. Only comparisons of values
     within blocks have these intervals."""
     table[list(BOOTSTRAPPED)] = np.nan

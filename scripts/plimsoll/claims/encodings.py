@@ -10,12 +10,12 @@ CHANGED = "its encoding changed after these runs began"
 WHOLE = "0"
 
 
-def of(claims: Iterable[dict]) -> dict[str, str]:
+def of_claims(claims: Iterable[dict]) -> dict[str, str]:
     """Return the digest of each claim's encoding, by the claim's id."""
     return {claim["id"]: book.digest(claim) for claim in claims}
 
 
-def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> list[dict]:
+def with_notes(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> list[dict]:
     """Return the results of claims with what their readers must know of the claims.
 
     `encoding` is CHANGED if the claim's encoding differs from the one when the session began, or if the claim did not
@@ -23,7 +23,7 @@ def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> 
     depends on, in the claim's words. `answered_by` is the claim of another study that says the same, by the number of
     the part (WHOLE for all of it).
     """
-    known, now = session.get("encodings"), of(claims)
+    known, now = session.get("encodings"), of_claims(claims)
     return [
         {
             **result,
@@ -35,7 +35,7 @@ def noted(results: Sequence[dict], claims: Sequence[dict], session: Mapping) -> 
     ]
 
 
-def together(each: Sequence[Mapping]) -> dict:
+def combined_notes(each: Sequence[Mapping]) -> dict:
     """Return what readers must know of a claim whose sessions count together. `each` has its results, the newest session last.
 
     The verdict rests on all sessions. It therefore gets the first remark on an encoding that any of them has.

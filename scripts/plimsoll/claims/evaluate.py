@@ -6,10 +6,10 @@ from itertools import pairwise
 import pandas as pd
 from scipy import stats
 
-from plimsoll.claims import book, compare, deciding, findings, judging, quantities, verdicts
+from plimsoll.claims import book, compare, decision_cost, findings, judging, quantities, verdicts
 from plimsoll.claims.judging import Levels
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.sides import Contrast, Side
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
@@ -22,7 +22,7 @@ Asked = Mapping[str, Callable[[dict], list]]
 
 
 def evaluate(
-    claims: list[dict], measured: Measured, alpha: float, level: float | None = None
+    claims: list[dict], measured: StudyObservations, alpha: float, level: float | None = None
 ) -> tuple[list[dict], pd.DataFrame]:
     """Return (verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made.
 
@@ -33,7 +33,7 @@ def evaluate(
     results, rows = [], []
     for claim in claims:
         result, compared = one(claim, measured, asked, level or alpha)
-        result["decide"] = deciding.of(result, compared, measured)
+        result["decide"] = decision_cost.estimate(result, compared, measured)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
@@ -83,7 +83,7 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
     q is the smallest share of wrong decisions, among the decided claims of the study, at which the claim would be
     decided (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
     """
-    tested = [result for result in findings.counted(results) if result["p"] is not None]
+    tested = [result for result in findings.without_repeats(results) if result["p"] is not None]
     p = [min(1.0, result["p"] * alpha / (level or alpha)) for result in tested]
     adjusted = stats.false_discovery_control(p) if tested else []
     for result, q in zip(tested, adjusted, strict=True):
@@ -91,7 +91,7 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
         result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None
 
 
-def one(claim: dict, measured: Measured, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
+def one(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
     """Return the result of a claim, part by part if it has parts, and its comparisons.
 
     `asked` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
@@ -117,9 +117,9 @@ def _levels(parts: list[dict], alpha: float) -> list[Levels]:
     return [Levels(alpha, alpha if part.get("aside") else shared) for part in parts]
 
 
-def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
+def _part(claim: dict, measured: StudyObservations, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
     if unavailable := _unavailable(claim, measured):
-        return findings.of(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
     compared = {words: _asked(claim, ask) for words, ask in asked.items()}
     # An arrangement in which no cell of a claim is planned says nothing about the claim.
     compared = {words: one for words, one in compared.items() if one[0]} or compared
@@ -135,14 +135,14 @@ def _part(claim: dict, measured: Measured, asked: Asked, levels: Levels) -> tupl
         if words not in broken
     }
     if not judged:
-        return findings.of(claim, verdicts.NOT_TESTABLE, "; ".join(dict.fromkeys(broken.values()))), []
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, "; ".join(dict.fromkeys(broken.values()))), []
     if len(different) > 1:
         return findings.of_arrangements(judged, broken, levels)
     ((result, rows),) = judged.values()
     return {**result, "evidence": {"": result.get("evidence")}}, rows
 
 
-def unfit(contrasts: Iterable[Contrast | list[Side]], measured: Measured) -> str:
+def unfit(contrasts: Iterable[Contrast | list[Side]], measured: StudyObservations) -> str:
     """Return in words why an arrangement does not fit some contrasts: it changes what one of their cells is. Empty if
     it fits."""
     cells = {path for one in contrasts for side in (one if isinstance(one, list) else [one]) for path in side.cells}
@@ -157,7 +157,7 @@ def _key(asked: Contrast | list[Side]) -> tuple:
 
 
 def _arranged(
-    claim: dict, measured: Measured, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
+    claim: dict, measured: StudyObservations, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
 ) -> tuple[dict, list[dict]]:
     result, rows = _tested(claim, measured, *compared, levels)
     if not rows and (moved := measured.study.design.contrasts.transferred_claim(claim)):
@@ -178,7 +178,7 @@ def _asked(claim: dict, asked: Callable[[dict], list]) -> tuple[list, dict]:
     return list(part_of), part_of
 
 
-def _unavailable(claim: dict, measured: Measured) -> Unavailable | None:
+def _unavailable(claim: dict, measured: StudyObservations) -> Unavailable | None:
     """Return why a claim cannot be tested, whatever is measured of it; None if it can."""
     if "untestable" in claim:
         return Unavailable(claim["untestable"])
@@ -187,12 +187,12 @@ def _unavailable(claim: dict, measured: Measured) -> Unavailable | None:
         return Unavailable("it does not say which side is higher")
     unmet = (measured.unmet_needs[need] for need in claim["needs"] if need in measured.unmet_needs)
     if needs := [Unavailable(f"it needs {what}") for what in unmet]:
-        return availability.joined(needs)
+        return availability.join(needs)
     periodic = claim.get("along", {}).get("direction") == "periodic"
     return Unavailable("Plimsoll has no test for a trend that is periodic") if periodic else None
 
 
-def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
+def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
     """Return the result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
     unavailable = [measured.unavailable(one) for one in asked]
@@ -200,10 +200,10 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
     if trend and possible and max(len(sides) for sides in possible) < 3:
         most = max(len(sides) for sides in possible)
         reason = f"a trend needs three levels of {claim['along']['factor']}, and {most} can be measured here"
-        return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     if not possible:
-        reason = availability.joined(sorted(filter(None, unavailable), key=str)).reason or NO_CELLS
-        return findings.of(claim, verdicts.NOT_TESTABLE, reason), []
+        reason = availability.join(sorted(filter(None, unavailable), key=str)).reason or NO_CELLS
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     quantity = quantities.find(claim.get("quantity"))
     if trend:
         rows = [compare.of_levels(claim, measured, sides) for sides in possible if len(sides) > 2]
@@ -218,7 +218,7 @@ def _tested(claim: dict, measured: Measured, asked: list, pairs: dict, levels: L
     cells = {path for one in possible for side in (one if isinstance(one, list) else [one]) for path in side.cells}
     known = {"substitutes": _substitutes(measured.plan, cells), "unwatched": len(cells & measured.unwatched)}
     summary = {**findings.summary(rows, len(asked) - len(possible)), **known}
-    result = {**findings.of(claim, judged["verdict"], ""), **summary, **judged}
+    result = {**findings.empty_result(claim, judged["verdict"], ""), **summary, **judged}
     result["asked"]["holds"] = judged["holds"]
     return result, rows
 

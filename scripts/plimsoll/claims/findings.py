@@ -33,7 +33,7 @@ NOT_TOGETHER = "its parts cannot be tested in one arrangement of what the paper 
 FROM_CLAIM = ("id", "question", "section", "shown_in", "kind", "statement", "quantity", "same_as", "threshold", "note")
 
 
-def of(claim: dict, verdict: str, reason: str) -> dict:
+def empty_result(claim: dict, verdict: str, reason: str) -> dict:
     """Return the result of a claim before anything is compared. The comparisons are added to it later."""
     return {
         **{key: claim.get(key) for key in FROM_CLAIM},
@@ -71,7 +71,7 @@ def of(claim: dict, verdict: str, reason: str) -> dict:
 
 def unavailable(claims: list[dict], reason: str) -> list[dict]:
     """Return results of claims whose study has no verdicts, with the `reason`."""
-    return [of(claim, verdicts.UNAVAILABLE, reason) for claim in claims]
+    return [empty_result(claim, verdicts.UNAVAILABLE, reason) for claim in claims]
 
 
 def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -> dict:
@@ -91,7 +91,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     reasons = list(dict.fromkeys(result["reason"] for result in main if result["reason"])) or [NOT_TOGETHER]
     # One part may need what another part needs, and more: the shorter reason is then left out.
     told = [one for one in reasons if not any(one in other for other in reasons if other != one)]
-    whole = of(claim, verdict, "; ".join(told) if verdict == verdicts.NOT_TESTABLE else "")
+    whole = empty_result(claim, verdict, "; ".join(told) if verdict == verdicts.NOT_TESTABLE else "")
     if rows and verdict != verdicts.NOT_TESTABLE:
         tested = [result for result in results if result["comparisons"]]
         whole.update(_summary_of(tested, rows))
@@ -296,7 +296,7 @@ def fragile(results: list[dict]) -> int:
     return sum(result.get("robust") is False for result in results)
 
 
-def counted(results: list[dict]) -> list[dict]:
+def without_repeats(results: list[dict]) -> list[dict]:
     """Return the results without those that repeat another one of them.
 
     A result repeats another one if it has the same sentence (`same_as`), or if it rests only on comparisons of that one
@@ -328,7 +328,7 @@ def summarise(results: list[dict]) -> list[dict]:
     """Return one row per study and research question: the number of `counted` claims with each verdict, their sizes,
     and the number of fragile ones."""
     rows = []
-    table = pd.DataFrame(counted(results))
+    table = pd.DataFrame(without_repeats(results))
     for (study, question), group in table.groupby(["study", "question"], sort=True):
         counts = group["verdict"].value_counts()
         rows.append(

@@ -96,11 +96,11 @@ def _of_rows(rows: list[dict], evidence: list[Strength], holds: str) -> Strength
     If most of them must hold, the metrics of one pair of runs have one vote. It is for the claim if each of them is.
     """
     if holds != verdicts.MOST:
-        return verdicts.together(evidence, holds)
+        return verdicts.combine(evidence, holds)
     votes: dict[tuple, list[Strength]] = {}
     for row, strength in zip(rows, evidence, strict=True):
         votes.setdefault(compare.runs_of(row), []).append(strength)
-    return verdicts.together([verdicts.together(own, verdicts.EACH) for own in votes.values()], holds)
+    return verdicts.combine([verdicts.combine(own, verdicts.EACH) for own in votes.values()], holds)
 
 
 def alike_within(quantity: Quantity, judged: list[dict | None], alpha: float) -> float | None:
@@ -127,7 +127,7 @@ def _judge_row(claim: dict, quantity: Quantity, row: dict, evidence: Strength, l
         return
     row.update(p_supports=evidence.supports, p_opposes=evidence.opposes)
     if isinstance(row.get("shown"), Mean):
-        row["needed"] = needed(row["expected"], row["shown"].mean, row["deviation"], _bounds(quantity, row), levels)
+        row["needed"] = needed_repetitions(row["expected"], row["shown"].mean, row["deviation"], _bounds(quantity, row), levels)
     row["size"] = size_of(claim, quantity, row, levels.supports)
 
 
@@ -153,7 +153,7 @@ def _of_averages(claim: dict, quantity: Quantity, wholes: list[dict | None], row
     Differences of both signs can cancel. Likeness on average is therefore not supported while one comparison contradicts it.
     """
     strengths = [_evidence(claim, quantity, whole) if whole else verdicts.NOTHING for whole in wholes]
-    together = verdicts.together(strengths, verdicts.EACH)
+    together = verdicts.combine(strengths, verdicts.EACH)
     likeness = any(row["expected"] in verdicts.LIKENESS for row in rows)
     if likeness and any(row["verdict"] == verdicts.CONTRADICTED for row in rows):
         return together._replace(supports=1.0)
@@ -168,7 +168,9 @@ def _told(claim: dict, quantity: Quantity, whole: dict, levels: Levels) -> dict:
         **shown,
         **{"p_supports": evidence.supports, "p_opposes": evidence.opposes},
         "size": size_of(claim, quantity, whole, levels.supports),
-        "needed": needed(whole["expected"], whole["shown"].mean, whole["deviation"], _bounds(quantity, whole), levels),
+        "needed": needed_repetitions(
+            whole["expected"], whole["shown"].mean, whole["deviation"], _bounds(quantity, whole), levels
+        ),
     }
 
 
@@ -232,7 +234,7 @@ def bound_of(quantity: Quantity, rows: list[dict], alpha: float) -> dict | None:
     }
 
 
-def needed(expected: str, mean: float, deviation: float, bounds: Bounds, levels: Levels) -> int:
+def needed_repetitions(expected: str, mean: float, deviation: float, bounds: Bounds, levels: Levels) -> int:
     """Return the repetitions that would decide a comparison with a power of 80 %, if difference and spread are as estimated.
 
     For a claimed difference, they show it (or one as large as the margin), or one beyond the margin in the other
@@ -242,9 +244,11 @@ def needed(expected: str, mean: float, deviation: float, bounds: Bounds, levels:
     alpha = levels.supports
     if expected in ("not_lower", "not_higher"):
         bound = bounds.lower if expected == "not_lower" else bounds.upper
-        return blocks.needed(deviation, abs(mean - bound), 2 * alpha)
+        return blocks.sample_size(deviation, abs(mean - bound), 2 * alpha)
     if expected == "no_difference":
         room = min(mean - bounds.lower, bounds.upper - mean)
-        return blocks.needed(deviation, room, alpha, alike=True) if room > 0 else blocks.needed(deviation, -room, alpha)
+        return (
+            blocks.sample_size(deviation, room, alpha, alike=True) if room > 0 else blocks.sample_size(deviation, -room, alpha)
+        )
     found = max(mean, bounds.lower - mean) if expected == "higher" else max(-mean, mean - bounds.upper)
-    return blocks.needed(deviation, max(found, bounds.upper), alpha)
+    return blocks.sample_size(deviation, max(found, bounds.upper), alpha)

@@ -70,7 +70,7 @@ class Matcher(ABC):
                 metric in named if factor == book.METRIC else self.has(cell, factor, named) for factor, named in levels.items()
             )
 
-        exceptions = book.listed(claim, key)
+        exceptions = book.as_list(claim, key)
         return [cell for cell in cells if not any(is_left_out(cell, levels) for levels in exceptions)]
 
 

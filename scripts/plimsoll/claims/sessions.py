@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from plimsoll.analysis import blocks, collect
-from plimsoll.claims import book, encodings, evaluate, findings, over_sessions, verdicts
+from plimsoll.claims import book, encodings, evaluate, findings, session_verdicts, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 from plimsoll.measuring import system
@@ -18,7 +18,7 @@ from plimsoll.planning.sessions import Session
 DIFFER = 0.05
 
 
-class Together(NamedTuple):
+class SessionSummary(NamedTuple):
     """What the sessions of a study show together.
 
     `told` is what the pages report of the sessions, and `means` has each comparison's mean over sessions. `results` are
@@ -31,7 +31,7 @@ class Together(NamedTuple):
     comparisons: pd.DataFrame
 
 
-def summary(study: Study, plan: Plan, results: Path) -> Together:
+def summary(study: Study, plan: Plan, results: Path) -> SessionSummary:
     """Return what the sessions of a study show, from its results folder and its earlier sessions, both below `results`.
 
     `told` has `sessions`: each with its number, when it began, how many claims it decided, and why it is `apart` from
@@ -39,23 +39,23 @@ def summary(study: Study, plan: Plan, results: Path) -> Together:
     how many claims had each outcome. `over` is what several sessions decide together (None for one session), and
     `metrics` is how much sessions differ. Each result lists its verdicts in the single `sessions`, the oldest first.
     """
-    every = sessions.of(results, study["id"])
+    every = sessions.of_study(results, study["id"])
     described = [_described(one, every[-1], plan) for one in every]
     used = [one for one, about in zip(every, described, strict=True) if not about["apart"]]
     each = [_verdicts(one) for one in used]
-    rows = over_sessions.verdicts_of(each)
+    rows = session_verdicts.verdicts_of(each)
     judged, comparisons = _judged(study, plan, used)
     for result in judged:
         own = [one.get(result["id"], {}) for one in each]
         result["sessions"] = [one.get("verdict", "") for one in own]
-        result |= encodings.together(own)
+        result |= encodings.combined_notes(own)
     told = {"sessions": described, "findings": rows, "counts": {}, "over": None, "metrics": []}
     if len(used) == 1:
-        return Together(told, _means([]), judged, comparisons)
+        return SessionSummary(told, _means([]), judged, comparisons)
     means = _means([pd.read_csv(one.folder / "comparisons.csv") for one in used])
     counts = pd.Series([row["became"] for row in rows], dtype=object).value_counts().to_dict()
     told |= {"counts": counts, "metrics": _metrics(means), "over": _over(judged, len(used))}
-    return Together(told, means, judged, comparisons)
+    return SessionSummary(told, means, judged, comparisons)
 
 
 def read(path: Path) -> dict:
@@ -70,7 +70,7 @@ def _described(session: Session, newest: Session, plan: Plan) -> dict:
     if apart := sessions.apart(session, newest):
         return {**about, "apart": apart, "began": noted.get("begun"), "settled": None, "testable": None, "runs": None}
     runs = collect.table(session.folder / "runs.csv", plan["factors"])
-    judged = findings.counted(list(_verdicts(session).values()))
+    judged = findings.without_repeats(list(_verdicts(session).values()))
     settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     began = float(runs["started"].min()) if len(runs) and runs["started"].notna().any() else noted.get("begun")
@@ -92,7 +92,7 @@ def _verdicts(session: Session) -> dict[str, dict]:
 
 
 def _means(comparisons: list[pd.DataFrame]) -> pd.DataFrame:
-    return over_sessions.means(comparisons) if comparisons else pd.DataFrame(columns=list(over_sessions.COLUMNS))
+    return session_verdicts.means(comparisons) if comparisons else pd.DataFrame(columns=list(session_verdicts.COLUMNS))
 
 
 def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], pd.DataFrame]:
@@ -102,14 +102,14 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
         folder = used[0].folder
         return list(_verdicts(used[0]).values()), pd.read_csv(folder / "comparisons.csv")
     tables = [[collect.table(one.folder / name, plan["factors"]) for one in used] for name in ("observations.csv", "runs.csv")]
-    measured = over_sessions.together(study, plan, *tables)
-    level = over_sessions.level(study["alpha"], len(used))
+    measured = session_verdicts.pooled_observations(study, plan, *tables)
+    level = session_verdicts.level(study["alpha"], len(used))
     return evaluate.evaluate(book.load(study["id"]), measured, study["alpha"], level)
 
 
 def _over(results: list[dict], number: int) -> dict:
     """Return how many claims `number` sessions decide together, the verdict on each, and whether the session is the unit."""
-    judged = findings.counted(results)
+    judged = findings.without_repeats(results)
     settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     return {
@@ -123,7 +123,7 @@ def _over(results: list[dict], number: int) -> dict:
 def _metrics(compared: pd.DataFrame) -> list[dict]:
     """Return one row per metric, over its comparisons: how much sessions differ, beside what is expected from their blocks."""
     rows = []
-    once = compared.drop_duplicates(["metric", "metric_b", *over_sessions.CELL_COLUMNS])
+    once = compared.drop_duplicates(["metric", "metric_b", *session_verdicts.CELL_COLUMNS])
     for label, group in once.groupby("label", sort=True):
         rows.append(
             {

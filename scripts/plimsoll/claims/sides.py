@@ -45,7 +45,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Printed(Side):
+class PrintedSide(Side):
     """A metric in a cell, and the value that the paper prints for it."""
 
     value: float = float("nan")

@@ -36,7 +36,7 @@ AS_LARGE, SMALLER, LARGER, OPPOSITE, UNCLEAR = "as large", "smaller", "larger", 
 AS_LARGE_WITHIN = 2.0
 
 
-class Shown(Protocol):
+class PValues(Protocol):
     """What a test shows of where a true value lies, as one-sided p-values."""
 
     def above(self, value: float) -> float:
@@ -45,7 +45,7 @@ class Shown(Protocol):
     def below(self, value: float) -> float:
         """Return p for the true value being below `value`."""
 
-    def turned(self) -> "Shown":
+    def turned(self) -> "PValues":
         """Return the result of the same test with the other sign."""
 
 
@@ -66,7 +66,7 @@ class Strength(NamedTuple):
 NOTHING = Strength(1.0, 1.0)
 
 
-def strength(expected: str, shown: Shown, bounds: Bounds, named: bool) -> Strength:
+def strength(expected: str, shown: PValues, bounds: Bounds, named: bool) -> Strength:
     """Return the evidence of one comparison for and against a statement.
 
     `expected` is what the paper says of side a: `higher`, `lower`, `no_difference`, `not_lower` or `not_higher`.
@@ -113,7 +113,7 @@ def judge(evidence: Strength, alpha: float, alpha_opposes: float) -> str:
     return REPRODUCED if supported else CONTRADICTED
 
 
-def together(evidence: Sequence[Strength], holds: str) -> Strength:
+def combine(evidence: Sequence[Strength], holds: str) -> Strength:
     """Return the evidence for and against a claim that `holds` for each of its comparisons, for most, or for some of them.
 
     To show that at least u of m statements are true, p is (m - u + 1) times the u-th smallest p (partial conjunction:
@@ -189,7 +189,7 @@ def p_of(arranged: Sequence[Strength | None], alpha: float) -> float:
     return shared if shared < alpha else min(1.0, shared, len(known) * min(min(one) for one in known))
 
 
-def size(shown: Shown, paper: Bounds, alpha: float) -> str:
+def size(shown: PValues, paper: Bounds, alpha: float) -> str:
     """Return how a measured effect compares with the range that the paper prints, both on the scale of the test.
 
     `as large` is the result of an equivalence test (Schuirmann 1987). The effect is shown to be at least half of the

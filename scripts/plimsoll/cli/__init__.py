@@ -15,7 +15,7 @@ from plimsoll import spelling, tasks
 from plimsoll.cli.groups import WIDTH, Commands, help_of
 from plimsoll.cli.refusals import Mistyped
 from plimsoll.cli.statuses import Status
-from plimsoll.errors import guarded
+from plimsoll.errors import run_guarded
 
 # Environment variable with the command that the user typed (plimsoll.terminal.interruption).
 TYPED = "PLIMSOLL_COMMAND"
@@ -63,7 +63,7 @@ def main(words: Sequence[str] | None = None) -> int:
     # The name `list` is that of a command in this module.
     words = [*(sys.argv[1:] if words is None else words)]
     os.environ.setdefault(TYPED, spelling.typed(words))
-    return guarded(lambda: _run(words), Status.USAGE)
+    return run_guarded(lambda: _run(words), Status.USAGE)
 
 
 def _run(words: Sequence[str]) -> int | None:

@@ -44,9 +44,9 @@ def figure_of(study: str, typed: str, known: list[str]) -> str:
     """Return the figure of a study that was typed: its name, or the number of a figure. Raise PlimsollError if none is."""
     name = f"fig{int(typed):02}" if typed.isdecimal() else typed
     if name not in known:
-        from plimsoll.terminal import requested
+        from plimsoll.terminal import request
 
-        raise PlimsollError(f"{study} has no figure {typed}{spelling.hint(name, known)}: it has {requested.ranges(known)}.")
+        raise PlimsollError(f"{study} has no figure {typed}{spelling.hint(name, known)}: it has {request.ranges(known)}.")
     return name
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from plimsoll import features
-from plimsoll.cli import measuring, options, place
+from plimsoll.cli import measure_commands, options, place
 from plimsoll.tasks import Time
 
 
@@ -30,8 +30,8 @@ def plan(
       plimsoll plan jha2021 --hours 1
       plimsoll plan all --profile paper --json
     """
-    asked = measuring.asked(studies, profile, config, runtimes)
-    time = measuring.time_of(hours, minutes, asked)
+    asked = measure_commands.read_selection(studies, profile, config, runtimes)
+    time = measure_commands.time_of(hours, minutes, asked)
     place.enter(directory)
     tell(asked.settings, time, (), json)
 
@@ -39,26 +39,26 @@ def plan(
 def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: bool = False) -> None:
     """Print what would be measured for these targets, or of the whole studies without any."""
     from plimsoll import designs
-    from plimsoll.terminal import machine, requested, screen
+    from plimsoll.terminal import machine, request, screen
 
     found = machine.collect(designs.known(), settings)
     if time and time.minutes:
         features.needed("check_minutes")(list(found.studies), time.minutes)
     if json:
         return screen.tell(lambda width: jsons.dumps([_of(found, name, time) for name in found.studies], indent=1))
-    told = requested.summary(targets, list(found.studies), found.studies, found.plans)
+    told = request.summary(targets, list(found.studies), found.studies, found.plans)
     lengths = [] if targets else [_length(found, name, time) for name in found.studies]
     return screen.tell(lambda width: "\n".join([told, *lengths]))
 
 
 def _length(found, study: str, time: Time | None) -> str:
     """Return how long a study is measured, as text."""
-    from plimsoll.terminal import requested
+    from plimsoll.terminal import request
 
     if (hours := _hours(found, study, time)) is not None:
         return f"{study}: measured for {hours:.3g} h, where it decides most; what was measured before counts."
     left = _of(found, study, time)["seconds_left"]
-    return f"{study}: {requested.duration(left)} left to measure." if left else f"{study}: all of it is measured."
+    return f"{study}: {request.duration(left)} left to measure." if left else f"{study}: all of it is measured."
 
 
 def _hours(found, study: str, time: Time | None) -> float | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.cli import measuring, options
+from plimsoll.cli import measure_commands, options
 
 
 def precise(
@@ -27,11 +27,14 @@ def precise(
     """
     from plimsoll.planning import precision
 
-    asked, wanted = measuring.asked(studies, profile, config), (precision.width_of(width), precision.maximum_of(maximum))
-    return measuring.measure(asked, None, [], directory, None, set_up, first=partial(_rounds, asked, *wanted))
+    asked, wanted = (
+        measure_commands.read_selection(studies, profile, config),
+        (precision.width_of(width), precision.maximum_of(maximum)),
+    )
+    return measure_commands.measure(asked, None, [], directory, None, set_up, first=partial(_rounds, asked, *wanted))
 
 
-def _rounds(asked: measuring.Asked, width: float, maximum: int) -> None:
+def _rounds(asked: measure_commands.Selection, width: float, maximum: int) -> None:
     from plimsoll import rounds
 
     for study in asked.studies:

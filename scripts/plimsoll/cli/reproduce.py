@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plimsoll import features
-from plimsoll.cli import measuring, names, options, place
+from plimsoll.cli import measure_commands, names, options, place
 from plimsoll.cli.plan import tell
 from plimsoll.errors import PlimsollError
 
@@ -53,7 +53,9 @@ def reproduce(
       plimsoll reproduce --from plimsoll-liu2020.zip   # everything from an archive
     """
     if archive:
-        measuring.refuse_with_archive(studies, hours, minutes, figure, profile, directory, image, runtimes, config, dry_run)
+        measure_commands.refuse_with_archive(
+            studies, hours, minutes, figure, profile, directory, image, runtimes, config, dry_run
+        )
         if remake := features.offered("remake"):
             return remake(archive, claims or [])
         raise PlimsollError("--from needs the feature `archive`, which is not there. Nothing was made.")
@@ -66,9 +68,9 @@ def reproduce(
     if measure_own and studies and any(each.endswith(".yaml") for each in studies):
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
         return measure_own(studies, any(others), dry_run)
-    asked = measuring.asked(studies, profile, config, runtimes)
-    time = measuring.time_of(hours, minutes, asked)
-    targets = measuring.figures(asked, figure)
+    asked = measure_commands.read_selection(studies, profile, config, runtimes)
+    time = measure_commands.time_of(hours, minutes, asked)
+    targets = measure_commands.figures(asked, figure)
     if targets and (hours or minutes):
         raise PlimsollError(
             "--figure measures what the figure shows, however long that takes. Nothing was measured. Leave "
@@ -77,4 +79,4 @@ def reproduce(
     if dry_run:
         place.enter(directory)
         return tell(asked.settings, time, targets)
-    return measuring.measure(asked, time, targets, directory, image, set_up, verbose=verbose)
+    return measure_commands.measure(asked, time, targets, directory, image, set_up, verbose=verbose)

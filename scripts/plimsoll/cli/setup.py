@@ -1,6 +1,6 @@
 """`plimsoll setup`."""
 
-from plimsoll.cli import measuring, options, steps
+from plimsoll.cli import measure_commands, options, steps
 
 
 def setup(studies: options.Studies = None, image: options.Image = None) -> None:
@@ -11,4 +11,4 @@ def setup(studies: options.Studies = None, image: options.Image = None) -> None:
       plimsoll setup all
       plimsoll setup --image plimsoll-images.tar.gz   # build no image here
     """
-    steps.set_up(measuring.asked(studies, None, None).settings, image)
+    steps.set_up(measure_commands.read_selection(studies, None, None).settings, image)

@@ -43,19 +43,19 @@ def show(
       plimsoll show results/liu2020/runs/uma/exact/E1/docker/any/default/standard/plain/beff/1.json
     """
     from plimsoll import designs
-    from plimsoll.cli import showing
+    from plimsoll.cli import result_facts
     from plimsoll.config import configuration, studies
     from plimsoll.terminal import screen
 
-    selected = studies.selected(configuration.read(config or [])["studies"])
+    selected = studies.select(configuration.read(config or [])["studies"])
     place.enter(directory)
     found = find(thing, selected)
     study = studies.load(found.study, designs.known())
     if found.kind == "run":
         cell, _, repetition = found.name.rpartition("/")
-        told = showing.run(study, cell, int(repetition))
+        told = result_facts.run(study, cell, int(repetition))
     else:
-        told = (showing.claim if found.kind == "claim" else showing.figure)(study, found.name)
+        told = (result_facts.claim if found.kind == "claim" else result_facts.figure)(study, found.name)
     # JSON has no NaN: what is not known is null.
     facts = jsons.loads(jsons.dumps(told.facts, default=str), parse_constant=lambda _: None)
     screen.tell(lambda width: jsons.dumps(facts, indent=1) if json else "\n".join(_wrapped(told.lines, width)))

@@ -51,16 +51,16 @@ def set_up(settings: Sequence[str] = (), image: Path | None = None, foretold: Fo
 
 def workflow(targets: Sequence[str], settings: Sequence[str]) -> int:
     """Run the workflow in the working directory, and return its exit status. Its own messages say what failed."""
-    from plimsoll.terminal import interruption, starting
+    from plimsoll.terminal import interruption, snakemake_command
 
     begin()
     words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
-    command = starting.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    command = snakemake_command.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
     return interruption.run(command, paths.environment())
 
 
 def begin() -> None:
-    """Note that all workflows of this command belong to one start (plimsoll.measuring.given_up)."""
-    from plimsoll.measuring import given_up
+    """Note that all workflows of this command belong to one start (plimsoll.measuring.failing_groups)."""
+    from plimsoll.measuring import failing_groups
 
-    given_up.begin()
+    failing_groups.begin()

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from plimsoll.design import Design, Refer
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 # What a recommendation rests on: the ratios to the answer's baseline, or those of its steps.
 BASELINE, STEPS = "baseline", "steps"
 
 
-def of(study: Mapping) -> list[dict]:
+def of_study(study: Mapping) -> list[dict]:
     """Return the answers of a study, each with its `name`.
 
     The name is empty where a study has one answer without a name.
@@ -45,18 +45,18 @@ def check(study: dict, source: str, design: Design, refer: Refer) -> None:
     factors.
     """
     seen = set()
-    for number, answer in enumerate(of(study)):
+    for number, answer in enumerate(of_study(study)):
         key = f"answer.{number}" if isinstance(study["answer"], list) else "answer"
         if answer["name"] in seen:
             raise PlimsollError(
-                f"{source}: {key}.name: two answers have the name {shown(answer['name'])}. Give each a name of its own."
+                f"{source}: {key}.name: two answers have the name {quote(answer['name'])}. Give each a name of its own."
             )
         seen.add(answer["name"])
         for part, levels in _named(answer):
             refer(f"{key}.{part}", list(levels), list(design.check.NAMED))
         factors = [sorted(rows) for rows in rows_of(answer)]
         if any(other != factors[0] for other in factors):
-            told = "; ".join(dict.fromkeys(", ".join(map(shown, names)) for names in factors))
+            told = "; ".join(dict.fromkeys(", ".join(map(quote, names)) for names in factors))
             raise PlimsollError(
                 f"{source}: {key}.rows: the rows name different factors: {told}. Name the same factors in all of them."
             )

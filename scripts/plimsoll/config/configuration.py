@@ -10,7 +10,7 @@ import yaml
 
 from plimsoll import paths
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 FILE = paths.CONFIG / "config.yaml"
 # What is true of one machine or user alone. It is not part of the project.
@@ -33,7 +33,7 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
     for word in settings:
         key, equals, text = word.partition("=")
         if not equals or not key:
-            raise PlimsollError(f"{shown(word)} is not a setting. Write it as key=value, such as profile=paper.")
+            raise PlimsollError(f"{quote(word)} is not a setting. Write it as key=value, such as profile=paper.")
         _merge(content, {key: _value(text)})
     settle(content)
     return content

@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll import paths, registry, spelling
 from plimsoll.config import answers, yaml_files
 from plimsoll.design import Design
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 STUDIES = paths.CONFIG / "studies"
 PROFILES = paths.CONFIG / "profiles"
@@ -17,7 +17,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
-def selected(wanted: str | list[str]) -> list[str]:
+def select(wanted: str | list[str]) -> list[str]:
     """Return the studies that the configuration's `studies` stands for: `all`, one name, names separated by commas, or
     a list.
 
@@ -31,7 +31,7 @@ def selected(wanted: str | list[str]) -> list[str]:
     for name in wanted:
         if name not in known:
             near = spelling.hint(name, known)
-            raise PlimsollError(f"There is no study {shown(name)}{near}: config/studies/ has {', '.join(known)} (or say all).")
+            raise PlimsollError(f"There is no study {quote(name)}{near}: config/studies/ has {', '.join(known)} (or say all).")
     brought = ([name, *(other for other in known if other.startswith(f"{name}-"))] for name in wanted)
     return list(dict.fromkeys(name for names in brought for name in names))
 
@@ -40,7 +40,7 @@ def profile(name: str) -> dict:
     """Return the profile of that name. Raise PlimsollError if no profile has it."""
     if name not in (known := names(PROFILES)):
         near = spelling.hint(name, known)
-        raise PlimsollError(f"There is no profile {shown(name)}{near}: config/profiles/ has {', '.join(known)}.")
+        raise PlimsollError(f"There is no profile {quote(name)}{near}: config/profiles/ has {', '.join(known)}.")
     return yaml_files.load(PROFILES / f"{name}.yaml", "profile")
 
 
@@ -93,13 +93,13 @@ def read(path: Path, designs: Mapping[str, Design]) -> Study:
     yaml_files.check(study, "study", source, text)
     if study["id"] != path.stem:
         raise PlimsollError(
-            f"{source}: id: {shown(study['id'])} is not the file's name, {path.stem!r}. Give both the same name."
+            f"{source}: id: {quote(study['id'])} is not the file's name, {path.stem!r}. Give both the same name."
         )
 
     def refer(key: str, values: list[str], known: list[str] | tuple[str, ...]) -> None:
         for value in values:
             if value not in known:
-                raise PlimsollError(f"{source}: {key}: {shown(value)} is not one of {', '.join(known)}.")
+                raise PlimsollError(f"{source}: {key}: {quote(value)} is not one of {', '.join(known)}.")
 
     # A configuration may have recipes of its own: that of a user's program.
     recipes = (path for folder in (paths.PROJECT, paths.CONFIG) for path in (folder / "containers").glob("*"))

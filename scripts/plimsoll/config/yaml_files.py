@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from plimsoll import paths, spelling
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 SCHEMAS = paths.PROJECT / "config/schemas"
 # JSON Schema's types in words for people.
@@ -155,7 +155,7 @@ def check(document: object, schema: str, source: str, text: str | None = None) -
     # An unknown key is where it stands, and not where the mapping begins that should not have it.
     place = [*keys, *_unknown(error)[:1]]
     where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), place)}"
-    key = ".".join(part if isinstance(part, str) and part.isprintable() else shown(part) for part in keys)
+    key = ".".join(part if isinstance(part, str) and part.isprintable() else quote(part) for part in keys)
     raise PlimsollError(f"{where}: {f'{key}: ' if key else ''}{_short_of(_sentence(error))}.")
 
 

@@ -60,7 +60,7 @@ class Queue:
         self.results = results
         self._place = results / PLACE / os.environ.get(VARIABLE, "")
         try:
-            noted = documents.of(self._place / QUEUE, dict)
+            noted = documents.load(self._place / QUEUE, dict)
         except documents.Misfit:
             noted = {}
         self.processes: int = noted.get("processes", 1)
@@ -152,7 +152,7 @@ def _undisturbing(processes: int) -> Iterator[int]:
     with contextlib.ExitStack() as held:
         try:
             if processes > 1:
-                held.enter_context(machine_lock.held(_refuse))
+                held.enter_context(machine_lock.hold(_refuse))
         except (PlimsollError, OSError):
             processes = 1
         yield processes

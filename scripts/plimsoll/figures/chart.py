@@ -49,7 +49,7 @@ class Chart(ABC):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFigure:
     """A figure with everything that belongs to it: data, summary, caption and alternative text."""
 
     data: FigureData
@@ -66,16 +66,16 @@ class Drawn:
         Path(f"{stem}.alt.txt").write_text(self.alternative + "\n")
 
 
-def drawn(chart: Chart, data: FigureData) -> Drawn:
+def draw_figure(chart: Chart, data: FigureData) -> DrawnFigure:
     """Return a figure drawn by its chart. If the figure has nothing to show, a statement of the reason takes its place."""
     summary = chart.summarise(data)
     if reason := data.reason or (NOTHING_OF_IT if summary.empty else None):
         words = f"Not measured here: {reason}."
-        return Drawn(data, summary, style.statement(data.title, reason), words, f"{data.title}. {words}")
+        return DrawnFigure(data, summary, style.statement(data.title, reason), words, f"{data.title}. {words}")
     figure = chart.draw(data, summary)
     _say_better(figure, data)
     caption, alternative = (words(data, summary) for words in (chart.caption, chart.alternative))
-    return Drawn(data, summary, figure, f"{caption}{_without_values(data)}", alternative)
+    return DrawnFigure(data, summary, figure, f"{caption}{_without_values(data)}", alternative)
 
 
 def _say_better(figure: Figure, data: FigureData) -> None:

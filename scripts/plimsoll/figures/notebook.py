@@ -49,9 +49,9 @@ class Page:
         self.chart: chart.Chart = self.study.design.chart(self.data.chart)
 
     @cached_property
-    def drawn(self) -> chart.Drawn:
+    def drawn(self) -> chart.DrawnFigure:
         """Return the figure with its summary, caption and alternative text."""
-        drawn = chart.drawn(self.chart, self.data)
+        drawn = chart.draw_figure(self.chart, self.data)
         # Jupyter displays open figures at the end of a cell. This one is shown only where the notebook asks for it.
         plt.close(drawn.figure)
         return drawn

@@ -35,7 +35,7 @@ def gather(study: Study, plan: Plan, name: str, results: Path, judged: Path | No
     wanted = availability.figure_runs(plan, study, name)
     observations, runs = collect.collect_some(results / "runs", plan, study, wanted, judged)
     tables = study.design.figures.figure_tables(study, plan, name, results, wanted)
-    told = described(study, plan, name, observations, tables)
+    told = figure_data(study, plan, name, observations, tables)
     return replace(told, reason=told.reason or nothing_counts(told, runs))
 
 
@@ -56,14 +56,14 @@ def nothing_counts(data: FigureData, runs: pd.DataFrame) -> str | None:
     return f"{none} ({number} {ended}: {reason})"
 
 
-def described(study: Study, plan: Plan, name: str, observations, tables: dict) -> FigureData:
+def figure_data(study: Study, plan: Plan, name: str, observations, tables: dict) -> FigureData:
     """Return a figure's data from its observations and tables, and from what the plan says of its cells."""
     figure = study["figures"][name]
     metrics = figure.get("metrics", [])
     own = study.design.figures.figure_options(plan, study, name)
     unavailable = availability.figure(plan, study, name)
     of_cell = [*plan["factors"], *own.pop("of_cell")]
-    cells = availability.shown(plan, study, name)
+    cells = availability.shown_cells(plan, study, name)
     return FigureData(
         study=study["id"],
         name=name,
@@ -137,7 +137,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
     host lacks a resource. The notebook is kept as far as it has run.
     """
     # Imported here, because the code that draws in a notebook imports this file and does not need it.
-    from plimsoll.measuring import means
+    from plimsoll.measuring import resources
 
     prepare()
     import papermill
@@ -155,7 +155,7 @@ def run(data: FigureData, notebook: Path, results: Path, output: Path, executed:
             )
     except papermill.PapermillExecutionError as problem:
         refused = REFUSED.match(problem.evalue)
-        if refused and int(refused["number"]) in means.OF_THE_HOST:
+        if refused and int(refused["number"]) in resources.OF_THE_HOST:
             # The host lacks a resource, such as room on a disk. Anyone who runs the notebook here would get this error.
             raise OSError(int(refused["number"]), problem.evalue, data.name) from problem
         raise PlimsollError(

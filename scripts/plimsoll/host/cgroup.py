@@ -223,10 +223,10 @@ def of_container(identity: str, pid: int, mounted: dict[str, Path]) -> Path | No
         if identity in above.name and above.is_dir():
             return above
     root = accounting_folder(mounted)
-    return next(named(identity, root), None) if root else None
+    return next(groups_named(identity, root), None) if root else None
 
 
-def named(identity: str, root: Path) -> Iterator[Path]:
+def groups_named(identity: str, root: Path) -> Iterator[Path]:
     """Yield the groups of a hierarchy that have a container's identity in their name, at any depth.
 
     Groups below such a group are left out.
@@ -249,7 +249,7 @@ def counting_root(mounted: dict[str, Path]) -> Path | None:
     return mounted.get("perf_event") or mounted.get("unified")
 
 
-def moved(group: Path, mounted: dict[str, Path], root: Path) -> Path | None:
+def counterpart(group: Path, mounted: dict[str, Path], root: Path) -> Path | None:
     """Return the group of the same path in the hierarchy `root`; None if it is not there.
 
     Container engines make their groups in all hierarchies.
@@ -273,7 +273,7 @@ def members(groups: Iterable[Path]) -> set[int]:
 def frozen(groups: Iterable[Path], mounted: dict[str, Path]) -> list[Path]:
     """Return the frozen groups among these groups and all groups below them. `docker pause` freezes a group, for example."""
     root = _freezer(mounted)
-    there = filter(None, (moved(group, mounted, root) for group in groups)) if root else ()
+    there = filter(None, (counterpart(group, mounted, root) for group in groups)) if root else ()
     return [group for group in _with_those_below(there) if _is_frozen(group)]
 
 
@@ -395,7 +395,7 @@ def remove(parent: str, seconds: float = REMOVAL_SECONDS) -> None:
 def remove_named(identity: str) -> None:
     """Remove a container's groups from every hierarchy, as `remove` does. An engine may have them under any parent."""
     for root in hierarchies():
-        for group in list(named(identity, root)):
+        for group in list(groups_named(identity, root)):
             _remove(root, str(group.relative_to(root)), REMOVAL_SECONDS)
 
 

@@ -47,7 +47,7 @@ def folder() -> Path:
 
 
 @contextlib.contextmanager
-def held(waiting: Callable[[str], None]) -> Iterator[None]:
+def hold(waiting: Callable[[str], None]) -> Iterator[None]:
     """Hold the machine's lock during the context. `waiting` is as in `exclusive`."""
     with exclusive(folder() / LOCK, waiting):
         yield
@@ -265,7 +265,7 @@ def of_others() -> list[str]:
     These are users after whose killed measurement no sweep was made, and users whose rootless containers are still
     there.
     """
-    left = {number: path for number, path in marks(SWEPT).items() if processes.named(HOLDS, number)} | marks()
+    left = {number: path for number, path in marks(SWEPT).items() if processes.pids_by_name(HOLDS, number)} | marks()
     return [user_of(path) for number, path in left.items() if number != os.geteuid()]
 
 

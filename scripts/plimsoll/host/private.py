@@ -59,7 +59,7 @@ def temporary(prefix: str) -> Iterator[Path]:
         remove_left(left)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix))
-        held = locked(folder)
+        held = lock(folder)
         # Another process may have removed it as a leftover before it was locked.
         if held is not None and folder.exists():
             break
@@ -83,14 +83,14 @@ def remove(folder: Path) -> None:
 
 def remove_left(folder: Path) -> bool:
     """Remove a folder if it is this user's and no process holds a lock on it. Return whether that was so."""
-    if not is_own(folder) or (held := locked(folder)) is None:
+    if not is_own(folder) or (held := lock(folder)) is None:
         return False
     shutil.rmtree(folder, ignore_errors=True)
     os.close(held)
     return True
 
 
-def locked(folder: Path) -> int | None:
+def lock(folder: Path) -> int | None:
     """Return a descriptor that holds a lock on a folder; None if another process has the lock, or if the folder is gone."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -19,7 +19,7 @@ LOADER, LIBRARIES = "ld-linux", "--library-path"
 FIRST = re.compile(r"^NSpid:.*\t1$", re.MULTILINE)
 
 
-def named(names: Collection[str], user: int | None = None) -> list[int]:
+def pids_by_name(names: Collection[str], user: int | None = None) -> list[int]:
     """Return the PIDs of processes with one of these names, of all users or of one."""
     return [number for number, name in _names(user) if name in names]
 
@@ -93,7 +93,7 @@ def root(groups: Iterable[Path]) -> Path | None:
     return None
 
 
-def stopped(members: Iterable[int]) -> list[int]:
+def stopped_pids(members: Iterable[int]) -> list[int]:
     """Return the PIDs of these processes that are stopped (SIGSTOP) or held by a debugger."""
     found = []
     for number in members:

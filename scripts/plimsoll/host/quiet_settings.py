@@ -52,7 +52,7 @@ def _place() -> Path:
     return machine_lock.folder() / f"{NOTE}.{os.geteuid()}"
 
 
-def noted() -> Note | None:
+def read_note() -> Note | None:
     """Return this user's note; None if it does not exist. A note of an earlier start of the machine is removed.
 
     Raise PlimsollError if the note cannot be read, because what was before is then unknown.
@@ -61,7 +61,7 @@ def noted() -> Note | None:
     if path is None:
         return None
     try:
-        note = documents.of(path, Note)
+        note = documents.load(path, Note)
     except documents.Misfit as misfit:
         raise PlimsollError(
             f"{path} says how this machine was before `plimsoll doctor` changed it, and cannot be read ({misfit}). Restart "
@@ -141,7 +141,7 @@ def unlocked() -> Iterator[bool]:
 def is_left() -> bool:
     """Return whether a killed `plimsoll doctor` has left settings changed."""
     with unlocked() as free:
-        note = noted() if free else None
+        note = read_note() if free else None
     return bool(note and not note["kept"])
 
 
@@ -151,7 +151,7 @@ def undo_left() -> list[str]:
     The machine's lock must be held, or be free. Settings that are kept, or of a command that still runs, stay.
     """
     with unlocked() as free:
-        note = noted() if free else None
+        note = read_note() if free else None
         if note is None or note["kept"]:
             return []
         failed = undo(note)

@@ -7,12 +7,12 @@ from plimsoll.interchange import Sizes, Topology
 MEMORY_SHARE = 0.7
 
 
-def of(host: Topology) -> Sizes:
+def of_host(host: Topology) -> Sizes:
     """Return the facts that decide problem sizes: the noted ones if the host has them, otherwise the host's present ones."""
-    return host.get("sizes") or seen(host)
+    return host.get("sizes") or present(host)
 
 
-def seen(host: Topology) -> Sizes:
+def present(host: Topology) -> Sizes:
     """Return the facts that decide problem sizes on the host as it is."""
     return {
         "host": topology.identity(host),

@@ -35,7 +35,7 @@ def _with_those_above(groups: Iterable[Path], mounted: dict[str, Path]) -> set[P
     root = cgroup.cpu_root(mounted)
     if root is None:
         return set()
-    there = {cgroup.of_process(os.getpid(), mounted, "cpu"), *(cgroup.moved(group, mounted, root) for group in groups)}
+    there = {cgroup.of_process(os.getpid(), mounted, "cpu"), *(cgroup.counterpart(group, mounted, root) for group in groups)}
     # The root too: in a container it is the container's group, and has the container's quota.
     return {root, *(above for group in there if group for above in (group, *group.parents) if root in above.parents)}
 

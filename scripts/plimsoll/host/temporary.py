@@ -17,7 +17,7 @@ def note(folder: Path) -> None:
     """
     with contextlib.suppress(OSError):
         # The lock is held until this process ends. A noted folder without a lock belongs to a workflow that was killed.
-        private.locked(folder)
+        private.lock(folder)
         NOTES.mkdir(parents=True, exist_ok=True)
         (NOTES / folder.name).touch()
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 
-def started(work: Callable[[], None], *, daemon: bool = False) -> threading.Thread:
+def start(work: Callable[[], None], *, daemon: bool = False) -> threading.Thread:
     """Start a thread that does the work, and return it. With `daemon` its process does not wait for it.
 
     Raise OSError if this host starts no more threads.
@@ -23,6 +23,6 @@ def started(work: Callable[[], None], *, daemon: bool = False) -> threading.Thre
 @contextlib.contextmanager
 def beside(work: Callable[[], None]) -> Iterator[None]:
     """Do the work in a thread during the context, and wait for it at the end. Raise OSError as `started` does."""
-    thread = started(work)
+    thread = start(work)
     yield
     thread.join()

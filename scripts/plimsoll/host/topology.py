@@ -142,7 +142,7 @@ def memory_nodes(topology: Topology) -> list[MemoryNode]:
     return [node for node in topology["nodes"] if node["node"] in near]
 
 
-def described(file: dict) -> Topology:
+def from_description(file: dict) -> Topology:
     """Return the topology of a host that a file describes (config/schemas/host.yaml).
 
     It has sockets of equal cores, numbered one after the other. Second hardware threads follow after all cores. Each

@@ -61,6 +61,6 @@ def make(base: str) -> None:
     try:
         options = ["--quiet", "--variant=minbase", "--include=ca-certificates", SUITE]
         output(["mmdebstrap", *options, str(temporary), *sources(base)], SECONDS)
-        client.asked("import", "--change", 'CMD ["/bin/sh"]', str(temporary), tag(base), seconds=300)
+        client.output("import", "--change", 'CMD ["/bin/sh"]', str(temporary), tag(base), seconds=300)
     finally:
         temporary.unlink(missing_ok=True)

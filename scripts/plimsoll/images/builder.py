@@ -32,7 +32,7 @@ from pathlib import Path
 
 from plimsoll import paths, spelling
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.images import bootstrap, client, comparing, contents, forms, settings, store
+from plimsoll.images import bootstrap, client, contents, forms, image_comparison, settings, store
 from plimsoll.interchange import Image, StageOfImage
 
 ELSEWHERE = (
@@ -51,7 +51,7 @@ def identity(name: str, base: str) -> str:
     SIF.
     """
     digest = hashlib.sha256("\0".join([base, *forms.UNCOMPRESSED]).encode())
-    if below := settings.of(name)["from"]:
+    if below := settings.of_image(name)["from"]:
         digest.update(identity(below["image"], base).encode())
     for path in sorted(paths.recipe(name).iterdir()):
         if path.name == contents.FILE:
@@ -60,7 +60,7 @@ def identity(name: str, base: str) -> str:
     return digest.hexdigest()[:16]
 
 
-@store.alone()
+@store.hold()
 def build(name: str, base: str) -> Image:
     """Build containers/<name>/ if that was not done before, and return the image's description.
 
@@ -78,7 +78,7 @@ def build(name: str, base: str) -> Image:
     - `stages`: tag and id of each stage that is an image, by name.
     - `bits`: SHA-256 of each program, the same in all stages; only if Docker alone runs the image.
     """
-    given = settings.of(name)
+    given = settings.of_image(name)
     tag = f"plimsoll/{name}:{identity(name, base)}"
     folder = store.folder_of({"tag": tag})
     try:
@@ -94,9 +94,9 @@ def build(name: str, base: str) -> Image:
             description = _noted(folder / store.DESCRIPTION, made)
             if not description or forms.lacking(description, given["forms"]):
                 _say(f"unpacking {tag} for what is no engine")
-                there = comparing.others(tag)
+                there = image_comparison.others(tag)
                 description = forms.unpack(tag, folder, stages)
-                for sentence in comparing.sentences(description, there):
+                for sentence in image_comparison.sentences(description, there):
                     _say(sentence)
         store.keep(description)
     except Unavailable as problem:
@@ -121,7 +121,7 @@ def _brought(path: Path) -> dict | None:
     If an engine works, return None. The engine is first given the image of the store, so that it does not build another
     one by the same recipe.
     """
-    description = store.described(path)
+    description = store.read_description(path)
     if description is None or not _engine():
         return description if description and "rootfs" in description else None
     if not store.in_engine(description) and (path.parent / store.ARCHIVE).is_file():
@@ -138,7 +138,7 @@ def _engine() -> bool:
 
 def _noted(path: Path, made: dict) -> dict | None:
     """Return the saved description of an image. Return None if it is missing, or if it differs from what was `made` now."""
-    description = store.described(path) or {}
+    description = store.read_description(path) or {}
     return description if made == {key: description.get(key) for key in made} else None
 
 
@@ -173,17 +173,17 @@ def _content(tag: str, tags: dict[str, str]) -> dict:
     for stage, its_tag in tags.items():
         if differing := {path for path, checksum in _programs(its_tag).items() if bits.get(path) != checksum}:
             raise Unavailable(f"the stage {stage} has another {', '.join(sorted(differing))} than the whole image")
-    noted = client.asked(*LOOK, tag, "cat", f"/{contents.NOTES}")
+    noted = client.output(*LOOK, tag, "cat", f"/{contents.NOTES}")
     return {
         "bits": bits,
         "files": {path: {"sha256": checksum} for path, checksum in bits.items()},
-        "versions": contents.noted(noted),
+        "versions": contents.read_notes(noted),
     }
 
 
 def _programs(tag: str) -> dict[str, str]:
     """Return the SHA-256 of each file of an image below the folders in /opt/plimsoll, by path."""
-    told = client.asked(*LOOK, tag, "find", "/opt/plimsoll", "-mindepth", "2", "-type", "f", "-exec", "sha256sum", "{}", "+")
+    told = client.output(*LOOK, tag, "find", "/opt/plimsoll", "-mindepth", "2", "-type", "f", "-exec", "sha256sum", "{}", "+")
     rows = (line.split() for line in told.splitlines())
     return {path.lstrip("/"): checksum for checksum, path in rows}
 
@@ -208,7 +208,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
             _say(f"bootstrapping {base} from Debian's packages")
             bootstrap.make(given_base)
     arguments = {"BASE": base}
-    if below := settings.of(name)["from"]:
+    if below := settings.of_image(name)["from"]:
         its_stage = below.get("stage")
         its_tag = f"plimsoll/{its_stage or below['image']}:{identity(below['image'], given_base)}"
         _built(below["image"], given_base, its_tag, its_stage)
@@ -236,7 +236,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
 @contextlib.contextmanager
 def _context(name: str) -> Iterator[Path]:
     """Yield the folder in which an image is built: its own, or a temporary copy with the jars that the image needs."""
-    own, lock = paths.recipe(name), settings.of(name)["jars"]
+    own, lock = paths.recipe(name), settings.of_image(name)["jars"]
     if lock is None:
         yield own
         return
@@ -246,5 +246,5 @@ def _context(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=paths.image_store(), prefix=f".{name}-") as temporary:
         folder = Path(temporary) / name
         shutil.copytree(own, folder)
-        jars.put(own / lock, folder / jars.FOLDER)
+        jars.place_jars(own / lock, folder / jars.FOLDER)
         yield folder

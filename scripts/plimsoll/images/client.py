@@ -4,7 +4,7 @@ from functools import cache
 
 from plimsoll import runtimes
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes import base
 
 # Tried in this order.
 ENGINES = ("docker", "podman-rootless", "podman")
@@ -32,17 +32,17 @@ def build_options() -> tuple[str, ...]:
     return ("--network", "host") if "podman" in command() else ()
 
 
-def asked(*words: str, seconds: float = 60) -> str:
+def output(*words: str, seconds: float = 60) -> str:
     """Run a command of the engine and return what it prints. Raise Unavailable if it fails or takes longer than
     `seconds`."""
-    return output([*command(), *words], seconds)
+    return base.output([*command(), *words], seconds)
 
 
 def image_id(tag: str) -> str | None:
     """Return the engine's digest of an image, as Docker writes it. Return None if no engine works or the engine does
     not have the image."""
     try:
-        found = asked("image", "inspect", "--format", "{{.Id}}", tag).strip()
+        found = output("image", "inspect", "--format", "{{.Id}}", tag).strip()
     except Unavailable:
         return None
     return f"sha256:{found.removeprefix('sha256:')}"

@@ -18,7 +18,7 @@ NOTHING: dict = {"programs": [], "versions": {}, "built": {}, "unpacked": {}}
 NOTES, STATUS = "opt/plimsoll/versions.txt", "var/lib/dpkg/status"
 
 
-def stated(name: str) -> dict:
+def declaration(name: str) -> dict:
     """Return what containers/<name>/contents.yaml declares: `programs`, `versions`, `built` and `unpacked`.
 
     Raise PlimsollError if the file does not fit its schema.
@@ -27,7 +27,7 @@ def stated(name: str) -> dict:
     return {**NOTHING, **(yaml_files.load(path, "contents") if path.is_file() else {})}
 
 
-def noted(text: str) -> dict[str, str]:
+def read_notes(text: str) -> dict[str, str]:
     """Return the notes that a build left in the file NOTES: text by name."""
     return dict(line.split(": ", 1) for line in text.splitlines())
 
@@ -45,7 +45,7 @@ def versions(rootfs: Path, named: dict[str, dict]) -> dict[str, str]:
     """
     if not named:
         return {}
-    by_build = noted((rootfs / NOTES).read_text())
+    by_build = read_notes((rootfs / NOTES).read_text())
     packages = {fields.get("Package"): fields.get("Version") for fields in paragraphs((rootfs / STATUS).read_text())}
     told = {}
     for name, source in named.items():

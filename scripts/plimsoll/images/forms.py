@@ -11,7 +11,7 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
 from plimsoll.interchange import StageOfImage
-from plimsoll.runtimes.apptainer import executable, installed
+from plimsoll.runtimes.apptainer import executable, is_installed
 from plimsoll.runtimes.base import SUMS, name_of, output
 
 # File that holds an image without its stages.
@@ -29,7 +29,7 @@ UNPACKING = "plimsoll-unpacking"
 
 def lacking(description: Mapping, wanted: list[str]) -> bool:
     """Whether an image lacks a wanted form that can be made now. Its tool may have been installed after the image was built."""
-    makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": installed}
+    makers = {"disk": lambda: shutil.which(DISK_MAKER) is not None, "sif": is_installed}
     return any(form in wanted and form not in description and can() for form, can in makers.items())
 
 
@@ -39,7 +39,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
     Raise Unavailable if a step fails.
     """
     name = name_of(tag)
-    stated, forms = contents.stated(name), settings.of(name)["forms"]
+    stated, forms = contents.declaration(name), settings.of_image(name)["forms"]
     new = folder.with_name(f".{folder.name}-{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     (new / ROOTFS).mkdir(parents=True)
@@ -48,7 +48,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         description: dict = {"tag": tag, "id": client.image_id(tag), **({"stages": dict(stages)} if stages else {})}
         store.save(new / store.ARCHIVE, store.tags(description))
         # Without Apptainer the SIF has no use.
-        if "sif" in forms and installed():
+        if "sif" in forms and is_installed():
             _pack(new / store.ARCHIVE, new / SIF)
             description["sif"] = str(folder / SIF)
         if "archive" in forms:
@@ -80,14 +80,14 @@ def _checksum(path: Path) -> str:
 
 def _unpack(tag: str, rootfs: Path) -> None:
     _remove_abandoned()
-    container = client.asked("create", "--label", f"{UNPACKING}={os.geteuid()}.{os.getpid()}", tag).strip()
+    container = client.output("create", "--label", f"{UNPACKING}={os.geteuid()}.{os.getpid()}", tag).strip()
     try:
         with subprocess.Popen([*client.command(), "export", container], stdout=subprocess.PIPE) as export:
             tar = ["tar", "--extract", "--directory", str(rootfs), "--exclude", "dev/*"]
             if subprocess.run(tar, stdin=export.stdout).returncode or export.wait():
                 raise Unavailable("the image's file system could not be unpacked")
     finally:
-        client.asked("rm", container)
+        client.output("rm", container)
 
 
 def _remove_abandoned() -> None:
@@ -96,11 +96,11 @@ def _remove_abandoned() -> None:
     Containers of other users are kept, because their processes may be invisible to this user.
     """
     form = f'{{{{.ID}}}} {{{{.Label "{UNPACKING}"}}}}'
-    listed = client.asked("ps", "--all", "--filter", f"label={UNPACKING}", "--format", form)
+    listed = client.output("ps", "--all", "--filter", f"label={UNPACKING}", "--format", form)
     for container, maker in (line.split() for line in listed.splitlines()):
         user, _, process = maker.partition(".")
         if user == str(os.geteuid()) and not Path(f"/proc/{process}").exists():
-            client.asked("rm", container)
+            client.output("rm", container)
 
 
 def _pack(archive: Path, sif: Path) -> None:

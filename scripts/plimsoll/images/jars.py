@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.errors import PlimsollError, Unavailable, shown
+from plimsoll.errors import PlimsollError, Unavailable, quote
 
 # Maven's own default. Users can name a mirror instead.
 CENTRAL = "https://repo.maven.apache.org/maven2"
@@ -25,24 +25,24 @@ ANSWER_SECONDS, AT_ONCE = 60, 8
 FOLDER = "jars"
 
 
-def listed(lock: Path) -> dict[str, str]:
+def read_lock(lock: Path) -> dict[str, str]:
     """Return the jars in a lock file: SHA-256 by path in the repository. Raise PlimsollError for a line of another
     form."""
     jars = {}
     for number, line in enumerate(lock.read_text().splitlines(), start=1):
         words = line.split()
         if len(words) != 2 or len(words[0]) != 64 or not words[1].endswith(".jar"):
-            raise PlimsollError(f"{lock.name}, line {number}: it is no checksum and path of a jar: {shown(line)}.")
+            raise PlimsollError(f"{lock.name}, line {number}: it is no checksum and path of a jar: {quote(line)}.")
         jars[words[1]] = words[0]
     return jars
 
 
-def put(lock: Path, folder: Path) -> None:
+def place_jars(lock: Path, folder: Path) -> None:
     """Put the jars of a lock file side by side into a new folder. Jars that this machine does not keep yet are fetched.
 
     Raise Unavailable if a jar cannot be fetched, or has another checksum than the lock file.
     """
-    jars = listed(lock)
+    jars = read_lock(lock)
     folder.mkdir()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for path, kept in zip(jars, pool.map(_kept, jars.keys(), jars.values()), strict=True):

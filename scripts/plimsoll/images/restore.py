@@ -4,7 +4,7 @@ A rebuilt image would have another digest, and records of two builds are not com
 """
 
 from plimsoll.images import forms
-from plimsoll.images.store import alone, folder_of, in_engine, load
+from plimsoll.images.store import folder_of, hold, in_engine, load
 from plimsoll.interchange import Image
 from plimsoll.runtimes.base import form_problem, unpacked_problem
 
@@ -12,7 +12,7 @@ from plimsoll.runtimes.base import form_problem, unpacked_problem
 FILES = ("sif", "archive", "disk")
 
 
-@alone()
+@hold()
 def restore(image: Image) -> None:
     """Restore the forms of an image that are missing or have changed.
 

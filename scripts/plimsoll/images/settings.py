@@ -8,7 +8,7 @@ from plimsoll.config import yaml_files
 ALL = {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": None}
 
 
-def of(name: str) -> dict:
+def of_image(name: str) -> dict:
     """Return `forms`, `stages`, `from` and `jars` of containers/<name>/image.yaml.
 
     The defaults are every form, no stage, no other image and no jars. Raise PlimsollError if the file does not fit its
@@ -20,6 +20,6 @@ def of(name: str) -> dict:
 
 def sources(name: str) -> list[Path]:
     """Return the files that an image is built from, including those of the image that it is built on."""
-    below = of(name)["from"]
+    below = of_image(name)["from"]
     own = sorted(paths.recipe(name).iterdir())
     return own + (sources(below["image"]) if below else [])

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plimsoll import documents, paths
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
-from plimsoll.runtimes.base import gone
+from plimsoll.runtimes.base import image_gone
 
 ARCHIVE, DESCRIPTION, LOCK = "image.tar", "image.json", ".lock"
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
+def hold() -> Iterator[None]:
     """Hold the image store for this process alone while images are built, imported, unpacked or restored.
 
     Two workflows that start at once would delete each other's files. If another process holds the store, name it on
@@ -41,7 +41,7 @@ def folder_of(image: Image) -> Path:
     name = image["tag"].removeprefix("plimsoll/").replace(":", "-")
     if Path(name).name != name or name.startswith("."):
         raise PlimsollError(
-            f"{shown(image['tag'])} is not the tag of an image of this project. Delete the file that describes "
+            f"{quote(image['tag'])} is not the tag of an image of this project. Delete the file that describes "
             "it: it is made again."
         )
     return paths.image_store() / name
@@ -65,7 +65,7 @@ def save(path: Path, named: list[str]) -> None:
     """Write images of the engine, given by their tags, to a file in Docker's format. Raise Unavailable if that fails."""
     # Without this option Podman saves only the first image.
     several = ("--multi-image-archive",) if "podman" in client.command() and len(named) > 1 else ()
-    client.asked("save", *several, "--output", str(path), *named, seconds=300)
+    client.output("save", *several, "--output", str(path), *named, seconds=300)
 
 
 def load(image: Image) -> None:
@@ -75,11 +75,11 @@ def load(image: Image) -> None:
     """
     archive = folder_of(image) / ARCHIVE
     if not archive.is_file():
-        raise gone(image, f"and {archive} is not there")
-    client.asked("load", "--quiet", "--input", str(archive), seconds=300)
+        raise image_gone(image, f"and {archive} is not there")
+    client.output("load", "--quiet", "--input", str(archive), seconds=300)
     # Docker and Podman name saved images differently, so each is tagged again by its digest.
     for each in parts(image):
-        client.asked("tag", each["id"].removeprefix("sha256:"), each["tag"])
+        client.output("tag", each["id"].removeprefix("sha256:"), each["tag"])
 
 
 def tags(image: Image) -> list[str]:
@@ -102,14 +102,14 @@ def digest(image: Mapping) -> str | None:
 
     Return None if its description is missing or damaged.
     """
-    known = described(folder_of(image) / DESCRIPTION)
+    known = read_description(folder_of(image) / DESCRIPTION)
     return known["id"] if known else None
 
 
-def described(path: Path) -> StageOfImage | None:
+def read_description(path: Path) -> StageOfImage | None:
     """Return the description of an image in a file. Return None if the file is missing or damaged: it is then made again."""
     try:
-        return documents.of(path, StageOfImage)
+        return documents.load(path, StageOfImage)
     except documents.Misfit:
         return None
 
@@ -120,6 +120,6 @@ def forget_replaced(folder: Path) -> None:
     The paths in such a description lead to other bits.
     """
     for path in folder.glob("*.json"):
-        known = described(path)
+        known = read_description(path)
         if known and digest(known) not in (None, known["id"]):
             path.unlink()

@@ -6,14 +6,14 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.errors import Unavailable, shown
+from plimsoll.errors import Unavailable, quote
 from plimsoll.host import cgroup, topology
 from plimsoll.host.capabilities import COUNTERS
 from plimsoll.instruments.base import Instrument
 from plimsoll.interchange import Cell, Topology
 from plimsoll.mpi.job import Job
 from plimsoll.runtimes.base import LABEL, Node, join
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Values that are computed from counters, each with its counters.
@@ -98,7 +98,7 @@ class Events(Instrument):
         Where ranks are the launcher's children, the prefix puts the launcher into one of these groups.
         """
         if nodes[0].separate or nodes[0].detached:
-            groups = [cgroup.moved(group, mounted, root) for node in nodes for group in node.groups]
+            groups = [cgroup.counterpart(group, mounted, root) for node in nodes for group in node.groups]
             there = [group for group in groups if group is not None]
             if len(there) < len(nodes):
                 raise Unavailable("the cgroups of the containers are not known, so that nothing can be counted in them")
@@ -121,9 +121,9 @@ class Events(Instrument):
 
         Raise InvalidOutput if perf counted clearly fewer context switches (AT_LEAST, MISSED) than the ranks alone had.
         """
-        counted = parse(printed.text_of(self.job.folder / "perf.csv"), self.cell["events"], self.groups)
+        counted = parse(program_output.text_of(self.job.folder / "perf.csv"), self.cell["events"], self.groups)
         own = sum(sum(rank["context_switches"].values()) for rank in ranks)
-        values: dict[str, float] = {**counted, **derived(counted), "rank_context_switches": own}
+        values: dict[str, float] = {**counted, **derived_values(counted), "rank_context_switches": own}
         migrations = [rank["migrations"] for rank in ranks]
         if None not in migrations:
             values["rank_migrations"] = sum(migrations)
@@ -150,15 +150,15 @@ def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[
         if line.startswith("#"):
             continue
         if not (row := LINE.fullmatch(line)):
-            raise InvalidOutput(f"perf's counts have the line {shown(line)}")
+            raise InvalidOutput(f"perf's counts have the line {quote(line)}")
         of_event = counted.setdefault(row["event"], {})
         if row["group"] in of_event:
-            raise InvalidOutput(f"perf counted {shown(row['event'])} twice in {shown(row['group'])}")
+            raise InvalidOutput(f"perf counted {quote(row['event'])} twice in {quote(row['group'])}")
         of_event[row["group"]] = row["count"]
     counts = {}
     for name, event in events.items():
         of_groups = counted.get(event, {})
-        numbers = [printed.number(value) for value in of_groups.values() if not value.startswith("<")]
+        numbers = [program_output.number(value) for value in of_groups.values() if not value.startswith("<")]
         if not numbers:
             raise InvalidOutput(f"perf counted no {event}")
         if len(of_groups) != (groups or max(len(counted.get(other, {})) for other in events.values())):
@@ -167,7 +167,7 @@ def parse(text: str, events: dict[str, str], groups: int | None = None) -> dict[
     return counts
 
 
-def derived(counted: dict[str, float]) -> dict[str, float]:
+def derived_values(counted: dict[str, float]) -> dict[str, float]:
     """Return values that are computed from counters, where all of these are there.
 
     They are loads from memory, the share of them that the rank's own node served (table 6), and stall cycles per work

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from plimsoll import documents
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 from plimsoll.instruments.base import Instrument
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Columns of liu2020's table 1, each with its group and the functions that it stands for.
@@ -76,7 +76,7 @@ def section(folder: Path, rank: int, region: str) -> dict:
 
 def _of_region(path: Path, rank: int, region: str) -> dict:
     try:
-        profiled = printed.document(path, DIGITS)
+        profiled = program_output.document(path, DIGITS)
         documents.fit(profiled, Profile)
         (profile,) = [part for part in profiled["sections"] if part["name"] == region]
     except (InvalidOutput, documents.Misfit, ValueError) as error:
@@ -85,7 +85,7 @@ def _of_region(path: Path, rank: int, region: str) -> dict:
         raise InvalidOutput(f"the profile of rank {rank} is that of rank {profiled['rank']}")
     for function, (calls, seconds) in profile["functions"].items():
         if function not in PATTERN_OF or calls < 1 or seconds < 0:
-            raise InvalidOutput(f"rank {rank} called {shown(function)} {calls} times, for {seconds:g} s")
+            raise InvalidOutput(f"rank {rank} called {quote(function)} {calls} times, for {seconds:g} s")
     return profile
 
 

@@ -39,7 +39,7 @@ def machine(runtimes: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[
     killed `plimsoll doctor` left changed are taken back before.
     """
     waited_for: list[str] = []
-    with machine_lock.held(lambda holder: waited_for.append(holder) or say_whose(holder)):
+    with machine_lock.hold(lambda holder: waited_for.append(holder) or say_whose(holder)):
         if waited_for:
             # For the line of the terminal, which says that this process waits.
             print("the machine is free", file=sys.stderr, flush=True)
@@ -68,7 +68,7 @@ def undo_left() -> None:
         _say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
         return
     waited_for: list[str] = []
-    with machine_lock.held(lambda holder: waited_for.append(holder) or say_whose(holder)):
+    with machine_lock.hold(lambda holder: waited_for.append(holder) or say_whose(holder)):
         if waited_for:
             # For the line of the terminal, which says that this process waits.
             print("the machine is free", file=sys.stderr, flush=True)

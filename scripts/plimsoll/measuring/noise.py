@@ -326,7 +326,7 @@ def _by_helpers(before: Snapshot, after: Snapshot) -> float:
     return sum(seconds - before.helpers.get(helper, 0.0) for helper, seconds in after.helpers.items())
 
 
-def disturbed(during: dict) -> dict:
+def disturbance(during: dict) -> dict:
     """Return status and reason of a disturbed run. `during` is the result of `neighbours`."""
     threshold, reasons = during["threshold"], []
     if during["slept_seconds"]:

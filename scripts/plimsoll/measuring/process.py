@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import processes, shared
+from plimsoll.host import processes, run_files
 from plimsoll.measuring.watch import Watch
 
 # How long a killed process may take to end (s): the kernel may have to write to a slow disk first.
@@ -29,7 +29,7 @@ def run_bounded(command: list[str], more: dict, folder: Path, limit: float, watc
     be killed.
     """
     outputs = [folder / "stdout.txt", folder / "stderr.txt"]
-    with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
+    with run_files.new_file(outputs[0]) as out, run_files.new_file(outputs[1]) as err:
         process = subprocess.Popen(
             command,
             cwd=folder,
@@ -94,7 +94,7 @@ def stuck(number: int) -> Outage:
     )
 
 
-def said(process: subprocess.Popen, seconds: float) -> tuple[str, str] | None:
+def read_output(process: subprocess.Popen, seconds: float) -> tuple[str, str] | None:
     """Return what a child prints until it ends, on standard output and on standard error.
 
     If it has not ended after `seconds`, kill it and return None. Raise Outage if it does not end then either.
@@ -117,7 +117,7 @@ def refuse_endless(files: Iterable[Path], watch: Watch | None = None) -> None:
     Such a file is cut, so that it does not fill the disk while its writer is stopped.
     """
     for path in files:
-        if shared.cut(path, MOST_BYTES, LEFT_BYTES):
+        if run_files.cut(path, MOST_BYTES, LEFT_BYTES):
             raise Unavailable(f"it wrote more than {MOST_BYTES >> 20} MiB to its {path.name}")
     if watch:
         watch.look()
@@ -125,5 +125,5 @@ def refuse_endless(files: Iterable[Path], watch: Watch | None = None) -> None:
 
 def cut(folder: Path, most: int | None = None) -> None:
     """Cut the files below a folder that are longer than any program's output, or than `most` bytes."""
-    for path in shared.files_below(folder):
-        shared.cut(path, MOST_BYTES if most is None else most, LEFT_BYTES)
+    for path in run_files.files_below(folder):
+        run_files.cut(path, MOST_BYTES if most is None else most, LEFT_BYTES)

@@ -43,7 +43,7 @@ def waiting(folder: Path) -> set[str]:
     return set(queue) - {row[0] for row in done}
 
 
-def measured(folder: Path) -> list[list]:
+def measured_runs(folder: Path) -> list[list]:
     """Return what this start of the workflow has measured so far, in order: run, seconds, moment of the end, status,
     attempts."""
     return [row for row in _read(folder)[1] if row[1] is not None]
@@ -82,7 +82,7 @@ def _read(folder: Path) -> tuple[list[str], list[list]]:
     """Return the queue, and what is crossed off: run, seconds (None if it was not measured), moment of the end, status,
     attempts."""
     try:
-        queue = documents.of(folder / "queue.json", list[str])
+        queue = documents.load(folder / "queue.json", list[str])
     except documents.Misfit:
         queue = []
     try:

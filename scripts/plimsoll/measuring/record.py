@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from plimsoll import documents
-from plimsoll.errors import Damaged, shown
+from plimsoll.errors import DamagedFile, quote
 from plimsoll.interchange import Cell, Record
 from plimsoll.measuring import status
 
@@ -86,35 +86,35 @@ def _settle(folder: Path) -> None:
 def read(path: Path, kind: type = Record) -> Record:
     """Return the record in a file. `kind` is the type of all records, or of a design's records.
 
-    Raise Damaged, with the reason, if the file is truncated, was changed, or does not hold what such a record has.
+    Raise DamagedFile, with the reason, if the file is truncated, was changed, or does not hold what such a record has.
     """
     _refuse_changed(path)
     try:
         # A benchmark may print something that is not a finite number for a part that it did not run.
-        record = documents.of(path, kind, finite=False)
+        record = documents.load(path, kind, finite=False)
     except documents.Misfit as misfit:
-        raise Damaged(f"{path} is not a complete record: {misfit}") from misfit
+        raise DamagedFile(f"{path} is not a complete record: {misfit}") from misfit
     if record["format"] != FORMAT:
-        raise Damaged(f"{path} has the format {shown(record['format'])}, and this version reads {FORMAT}")
+        raise DamagedFile(f"{path} has the format {quote(record['format'])}, and this version reads {FORMAT}")
     if record["status"] not in status.NAMES:
-        raise Damaged(f"{path} is not a complete record: there is no status {shown(record['status'])}")
+        raise DamagedFile(f"{path} is not a complete record: there is no status {quote(record['status'])}")
     if not NAME.fullmatch(record["fingerprint"]):
-        raise Damaged(f"{path} is not a complete record: its fingerprint is not valid")
+        raise DamagedFile(f"{path} is not a complete record: its fingerprint is not valid")
     if not all(RAW.fullmatch(one["raw"]) for one in (record, *record["invalid_attempts"])):
-        raise Damaged(f"{path} is not a complete record: its raw output is in no folder of raw/")
+        raise DamagedFile(f"{path} is not a complete record: its raw output is in no folder of raw/")
     record.pop("checksum", None)
     return record
 
 
 def _refuse_changed(path: Path) -> None:
-    """Raise Damaged if a record's file is not what was written. Records of older versions have no checksum, and are
+    """Raise DamagedFile if a record's file is not what was written. Records of older versions have no checksum, and are
     accepted."""
     try:
         text = path.read_bytes()
     except OSError:
         return  # reported when it is read as JSON
     if (end := CHECKSUM.search(text)) and end[1].decode() != _checksum(text[: end.start()]):
-        raise Damaged(f"{path} is not a complete record: it was changed since it was written")
+        raise DamagedFile(f"{path} is not a complete record: it was changed since it was written")
 
 
 def path_of(runs: Path, cell: str, repetition: int) -> Path:
@@ -152,7 +152,7 @@ END = b"\n}\n"
 def glance(path: Path | str) -> dict[str, str]:
     """Return a record's `fingerprint` and `status`, and `starts` if it has them, without reading what else it holds.
 
-    That takes a fifth of the time (of 2,000 records). Raise FileNotFoundError if the file is missing, and Damaged if it
+    That takes a fifth of the time (of 2,000 records). Raise FileNotFoundError if the file is missing, and DamagedFile if it
     is no record.
     """
     with open(path, "rb") as file:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.interchange import Cell, Record, Tried
+from plimsoll.interchange import AttemptRecord, Cell, Record
 from plimsoll.measuring import record, status
 
 # Folder in a study's folder: records that the plan does not ask for any more, by their fingerprints.
@@ -39,7 +39,7 @@ def look(path: Path | str) -> Look:
         glanced = record.glance(path)
     except FileNotFoundError:
         return Look(False)
-    except record.Damaged:
+    except record.DamagedFile:
         return Look(True)
     return _look_of(glanced)
 
@@ -86,7 +86,9 @@ def asked_for(seen: Look, fingerprint: str, starts: int) -> str:
     return fingerprint if number < 2 else f"{fingerprint},start={number}"
 
 
-def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: int) -> tuple[Record | None, Record | None]:
+def usable_record(
+    study_folder: Path, cell: Cell, repetition: int, target: Path, starts: int
+) -> tuple[Record | None, Record | None]:
     """Return (a record that makes measuring unnecessary, a record of a run that is to be tried again).
 
     At least one of them is None. Move a record of another fingerprint, or a damaged one, to the archive. Take a record
@@ -102,7 +104,7 @@ def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: 
                 os.utime(target)
                 return old, None
             place = archive / old["fingerprint"]
-        except record.Damaged as damage:
+        except record.DamagedFile as damage:
             print(f"plimsoll: {damage}; it is set aside and measured again.", file=sys.stderr, flush=True)
             place = archive / "damaged"
         record.set_aside(target, place)
@@ -112,7 +114,7 @@ def kept(study_folder: Path, cell: Cell, repetition: int, target: Path, starts: 
 def in_archive(study_folder: Path, cell: Cell, repetition: int) -> tuple[Path, Record] | None:
     """Return path and content of the latest record of a run in the archive that counts; None if no record there does."""
     for path in sorted((study_folder / ARCHIVE / cell["fingerprint"]).glob(f"{repetition}-*.json"), reverse=True):
-        with contextlib.suppress(record.Damaged):
+        with contextlib.suppress(record.DamagedFile):
             old = record.read(path)
             if old["status"] in status.COUNTED:
                 return path, old
@@ -135,6 +137,6 @@ def _taken_back(study_folder: Path, cell: Cell, repetition: int, target: Path) -
     return old
 
 
-def attempts_of(recorded: Record) -> list[Tried]:
+def attempts_of(recorded: Record) -> list[AttemptRecord]:
     """Return every attempt that a record holds, in order, with the last one."""
     return [*recorded["invalid_attempts"], {key: value for key, value in recorded.items() if key not in OF_THE_RUN}]

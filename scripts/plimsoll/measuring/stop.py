@@ -83,7 +83,7 @@ def with_workflow() -> None:
             descriptor = os.pidfd_open(number)
         except OSError:
             return  # the kernel cannot tell, or the workflow has just ended
-        threads.started(lambda: _end_after(descriptor), daemon=True)
+        threads.start(lambda: _end_after(descriptor), daemon=True)
 
 
 def _end_after(descriptor: int) -> None:

@@ -14,7 +14,7 @@ from plimsoll.measuring import lock
 PATIENCE, LOOK_SECONDS = 1.0, 0.02
 
 
-def left(identity: str, groups: Iterable[Path], since: int) -> str:
+def describe(identity: str, groups: Iterable[Path], since: int) -> str:
     """Return in words the processes that the program of the run `identity` has left running.
 
     They were started since a moment (`since`, of processes.now), and are in one of these cgroups or have the run's

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol, TypedDict
 
 from plimsoll import documents, spelling
-from plimsoll.errors import Outage, Unavailable, begun, first_of
+from plimsoll.errors import Outage, Unavailable, first_of, shorten
 from plimsoll.host import system as of_host
 from plimsoll.measuring import record
 
@@ -24,7 +24,7 @@ LONGEST, MOST = 120, 5
 NEW = f"put aside what it has measured, with its figures and pages ({spelling.command('new-system')} does)"
 
 
-class Seen(TypedDict):
+class QuickFacts(TypedDict):
     """Facts about a system that are quick to look at."""
 
     boot: str
@@ -37,10 +37,10 @@ class Noted(TypedDict):
 
     identities: dict[str, str]
     parts: dict[str, dict[str, str]]
-    seen: Seen
+    seen: QuickFacts
 
 
-class Asked(Protocol):
+class VersionedRuntime(Protocol):
     """A runtime, as far as this module needs it."""
 
     name: str
@@ -60,7 +60,7 @@ class Another(Outage):
         super().__init__(f"{study} was measured on another system ({said})", NEW)
 
 
-def identity(folder: Path, runtime: Asked) -> str:
+def identity(folder: Path, runtime: VersionedRuntime) -> str:
     """Return the identity of the system that the records of a runtime carry.
 
     Raise Another if the system is no longer that of the study's records. Every run calls this. So the whole system is
@@ -72,7 +72,7 @@ def identity(folder: Path, runtime: Asked) -> str:
     return note(folder, [runtime])[runtime.name]
 
 
-def note(folder: Path, runtimes: Iterable[Asked]) -> dict[str, str]:
+def note(folder: Path, runtimes: Iterable[VersionedRuntime]) -> dict[str, str]:
     """Look at the whole system, write it into a study's folder, and return the identity by runtime.
 
     Raise Another if the study has records of another system, or records that do not say which system. Raise Unavailable
@@ -82,7 +82,7 @@ def note(folder: Path, runtimes: Iterable[Asked]) -> dict[str, str]:
     return _note(folder, runtimes, now(runtimes))
 
 
-def note_answering(folder: Path, runtimes: Iterable[Asked]) -> None:
+def note_answering(folder: Path, runtimes: Iterable[VersionedRuntime]) -> None:
     """Do as `note` does, with the runtimes that answer.
 
     An engine that does not answer is started by the first run that needs it.
@@ -95,7 +95,7 @@ def note_answering(folder: Path, runtimes: Iterable[Asked]) -> None:
     _note(folder, there, parts)
 
 
-def _note(folder: Path, runtimes: list[Asked], parts: dict[str, dict[str, str]]) -> dict[str, str]:
+def _note(folder: Path, runtimes: list[VersionedRuntime], parts: dict[str, dict[str, str]]) -> dict[str, str]:
     noted = read(folder) or {"parts": {}, "identities": {}, "seen": {"programs": {}}}
     if not noted["parts"] and any((folder / "runs").rglob("*.json")):
         raise Another(folder.name, ["its records do not say on which"])
@@ -109,7 +109,7 @@ def _note(folder: Path, runtimes: list[Asked], parts: dict[str, dict[str, str]])
     return whole["identities"]
 
 
-def now(runtimes: Iterable[Asked]) -> dict[str, dict[str, str]]:
+def now(runtimes: Iterable[VersionedRuntime]) -> dict[str, dict[str, str]]:
     """Return the present facts about this host, and the versions of each runtime. Raise Unavailable if a runtime does
     not answer."""
     return {HOST: of_host.facts(), **{runtime.name: runtime.versions() for runtime in runtimes}}
@@ -129,14 +129,14 @@ def _change(then: str, now: str) -> str:
     """Return two values in words. Of long values only the text around their first difference is shown."""
     same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(then, now, strict=False))))
     first = max(0, same - LONGEST // 4) if max(len(then), len(now)) > LONGEST else 0
-    before, after = (begun(("…" if first else "") + value[first:], LONGEST) for value in (then, now))
+    before, after = (shorten(("…" if first else "") + value[first:], LONGEST) for value in (then, now))
     return f"{before} then, {after} now"
 
 
 def read(folder: Path) -> Noted | None:
     """Return what a study's folder says about its system; None if it has no system.json that can be read."""
     try:
-        return documents.of(folder / FILE, Noted)
+        return documents.load(folder / FILE, Noted)
     except documents.Misfit:
         return None
 
@@ -145,12 +145,12 @@ def _identity_of(parts: dict[str, dict[str, str]], runtime: str) -> str:
     return record.fingerprint([parts[HOST], parts[runtime]])
 
 
-def look(runtime: Asked) -> Seen:
+def look(runtime: VersionedRuntime) -> QuickFacts:
     """Return the facts about this host and a runtime that are quick to look at."""
     return _seen(_paths(runtime))
 
 
-def _paths(runtime: Asked) -> list[str]:
+def _paths(runtime: VersionedRuntime) -> list[str]:
     """Return the paths of a runtime's programs and settings.
 
     Settings are included even if they are not there, because they may be made later.
@@ -159,7 +159,7 @@ def _paths(runtime: Asked) -> list[str]:
     return [path for path in found if path]
 
 
-def _seen(programs: Iterable[str]) -> Seen:
+def _seen(programs: Iterable[str]) -> QuickFacts:
     """Return the facts that are quick to look at. If none of them has changed, nothing else has."""
     return {
         "boot": of_host.boot(),

@@ -63,7 +63,7 @@ class Stops:
     def _stopped(self) -> Iterator[str]:
         members = cgroup.members(self._groups)
         members |= cgroup.members([self._account]) if self._account else processes.descendants(os.getpid())
-        for number in sorted(processes.stopped(members)):
+        for number in sorted(processes.stopped_pids(members)):
             yield f"{processes.name(number)} (process {number}) was stopped"
         for group in cgroup.frozen(self._groups, self._mounted):
             # Engines give these prefixes to the groups that a service manager makes for them.

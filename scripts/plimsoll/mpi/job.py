@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.interchange import CellOfRanks, Image
 from plimsoll.mpi import launch
 from plimsoll.runtimes.base import LABEL, Node, Place, Spec
@@ -155,7 +155,7 @@ class Job:
             f'{shlex.quote(node.name)}) exec {shlex.join(node.inside(["sh", "-c"], self.folder))} "$*" ;;\n' for node in nodes
         )
         script = AGENT.format(name=name, variables=" ".join(launch.RELOCATION), cases=cases)
-        return shared.write(self.temporary / name, script)
+        return run_files.write(self.temporary / name, script)
 
     def _mpirun_on_host(self, hosts: list[str], places: Sequence[dict]) -> list[str]:
         return launch.mpirun(Path(self.image["rootfs"]), self._options(hosts, places))

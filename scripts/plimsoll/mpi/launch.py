@@ -10,8 +10,8 @@ MPI and PMIx where their files are. They are for the launcher only (`RELOCATION`
 
 from pathlib import Path
 
-from plimsoll.host import cpulist, shared
-from plimsoll.runtimes.rootfs import libraries, loaded
+from plimsoll.host import cpulist, run_files
+from plimsoll.runtimes.rootfs import libraries, loader_command
 from plimsoll.workloads import kernels
 
 BIND = Path(__file__).with_name("agents") / "bind-rank.sh"
@@ -54,7 +54,7 @@ def options(temporary: Path, parameters: dict, where: list[str]) -> list[str]:
 
 def mpirun(rootfs: Path, words: list[str]) -> list[str]:
     """Return the command that runs mpirun on the host with these options."""
-    return loaded(rootfs, MPIRUN, *words)
+    return loader_command(rootfs, MPIRUN, *words)
 
 
 def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) -> list[str]:
@@ -74,7 +74,7 @@ def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) ->
     slots = [len(cpulist.parse(place["cpus"])) or ranks for place in places]
     lines = "".join(f"{host} slots={count}\n" for host, count in zip(hosts, slots, strict=True))
     each = ranks // len(hosts)
-    options = ["--hostfile", shared.write(folder / "hosts", lines).name]
+    options = ["--hostfile", run_files.write(folder / "hosts", lines).name]
     if any(count < each for count in slots):
         options.append("--oversubscribe")
     apart = len({place["cpus"] for place in places}) > 1
@@ -82,7 +82,7 @@ def placement(folder: Path, hosts: list[str], places: list[dict], ranks: int) ->
         # On one host the ranks may have several program specifications, which ppr cannot divide.
         mapping = f"ppr:{each}:node" if len(hosts) > 1 else "slot"
         return [*options, "--map-by", mapping, "--bind-to", "none"]
-    return [*options, "--rankfile", shared.write(folder / "rankfile", rankfile(hosts, places)).name]
+    return [*options, "--rankfile", run_files.write(folder / "rankfile", rankfile(hosts, places)).name]
 
 
 def rankfile(hosts: list[str], places: list[dict]) -> str:
@@ -101,5 +101,5 @@ def self_bound(folder: Path, places: list[dict], program: list[str]) -> list[str
     be executable there.
     """
     cores = [core for place in places for core in place["cores"]]
-    shared.write(folder / "cores", "".join(f"{core}\n" for core in cores))
-    return ["sh", shared.write(folder / BIND.name, BIND.read_bytes()).name, *program]
+    run_files.write(folder / "cores", "".join(f"{core}\n" for core in cores))
+    return ["sh", run_files.write(folder / BIND.name, BIND.read_bytes()).name, *program]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.errors import begun
-from plimsoll.workloads import printed
+from plimsoll.errors import shorten
+from plimsoll.workloads import program_output
 
 # Network bytes per rank above which messages went over TCP. The launcher's own traffic is about 100 kB per rank.
 MANY_BYTES = 10_000_000
@@ -39,9 +39,9 @@ def first_words(folder: Path) -> str:
     Later paragraphs often only follow from the first.
     """
     said = []
-    for line in printed.lines(folder / "stderr.txt"):
+    for line in program_output.lines(folder / "stderr.txt"):
         if line and not line.startswith(("---", *REMARKS)):
             said.append(line)
         elif said:
             break
-    return begun(" ".join(dict.fromkeys(said)), LONGEST) or "it printed nothing"
+    return shorten(" ".join(dict.fromkeys(said)), LONGEST) or "it printed nothing"

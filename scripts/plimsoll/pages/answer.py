@@ -16,10 +16,10 @@ from plimsoll.pages import answer_recommendation, answer_words
 from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS
 from plimsoll.pages.formats import capital, missing
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 
-def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list[dict]:
+def for_template(table: pd.DataFrame, study: Study, given: GivenTime | None = None) -> list[dict]:
     """Return what the template shows of each answer to a study's question.
 
     Each has its `name`, the answer as it is `said` in a few sentences, and a `recommendation`: what to do, and where that
@@ -29,19 +29,19 @@ def shown(table: pd.DataFrame, study: Study, given: Given | None = None) -> list
 
     `table` is that of plimsoll.claims.answer, and `given` the time that the study was measured for.
     """
-    shown = [_answer(answer.of(table, named), named, study, given) for named in answers.of(study)]
-    return [_worded(one, named, study, given) for one, named in zip(shown, answers.of(study), strict=True)]
+    shown = [_answer(answer.rows_of(table, named), named, study, given) for named in answers.of_study(study)]
+    return [_worded(one, named, study, given) for one, named in zip(shown, answers.of_study(study), strict=True)]
 
 
-def _worded(one: dict, named: dict, study: Study, given: Given | None) -> dict:
+def _worded(one: dict, named: dict, study: Study, given: GivenTime | None) -> dict:
     """Return an answer with its sentences."""
     parts = [*one["parts"], *one["unavailable"]]
-    advice = answer_recommendation.recommended(parts, named, study["id"] if study.design.MEASURES else None, given)
-    said = " ".join(filter(None, [answer_words.told(one, given, advice.bounded), advice.unknown]))
+    advice = answer_recommendation.recommend(parts, named, study["id"] if study.design.MEASURES else None, given)
+    said = " ".join(filter(None, [answer_words.in_sentences(one, given, advice.bounded), advice.unknown]))
     return {**one, "said": said, "recommendation": advice.recommendation}
 
 
-def _answer(table: pd.DataFrame, named: dict, study: Study, given: Given | None) -> dict:
+def _answer(table: pd.DataFrame, named: dict, study: Study, given: GivenTime | None) -> dict:
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     each = list(named.get("each", {}))
     by_part = groupby(rows, lambda row: [row[factor] for factor in each])
@@ -71,13 +71,13 @@ def _arranged(rows: list[dict]) -> list[str]:
     for words in dict.fromkeys(row["arrangement"] for row in known if not missing(row["arrangement"])):
         labels = list(dict.fromkeys(row["label"] for row in known if row["arrangement"] == words))
         all_of_them = all(row["arrangement"] == words for row in known)
-        which = "These ratios" if all_of_them else f"The ratios of {answer_words.listed(labels)}"
+        which = "These ratios" if all_of_them else f"The ratios of {answer_words.join_names(labels)}"
         judged = "each claim is judged in every way that breaks nothing of its cells"
         said.append(f"{which} are with {words}. The paper leaves that open: {judged}.")
     return said
 
 
-def _part(rows: list[dict], named: dict, study: Study, given: Given | None) -> dict:
+def _part(rows: list[dict], named: dict, study: Study, given: GivenTime | None) -> dict:
     """Return one table with its sentences; only its `name` and a `reason` if none of its ratios could be measured."""
     level = study.design.report.level
     common = {factor: levels[0] for factor, levels in named.get("scope", {}).items()}
@@ -120,7 +120,7 @@ def _known(row: dict) -> bool:
     return any(not missing(cell["ratio"]) for cell in row["cells"])
 
 
-def _rows(rows: list[dict], named: dict, study: Study, given: Given | None) -> list[dict]:
+def _rows(rows: list[dict], named: dict, study: Study, given: GivenTime | None) -> list[dict]:
     """Return the rows of a table, each with its `name`, `levels`, `note`, and one of its `cells` per metric.
 
     `lacks` says what claims about the row need that is unavailable here.
@@ -135,7 +135,7 @@ def _rows(rows: list[dict], named: dict, study: Study, given: Given | None) -> l
     return told
 
 
-def _stepped(rows: list[dict], named: dict, study: Study, given: Given | None) -> list[dict]:
+def _stepped(rows: list[dict], named: dict, study: Study, given: GivenTime | None) -> list[dict]:
     """Return the rows of what the last level of the factor of `steps` costs compared with its first.
 
     There is one row per combination of levels of the other factors.
@@ -158,7 +158,7 @@ def _lead(named: dict, study: Study) -> str:
     return f"{final} instead of {first}"
 
 
-def _cell(row: dict, study: Study, given: Given | None) -> dict:
+def _cell(row: dict, study: Study, given: GivenTime | None) -> dict:
     """Return a ratio with what is shown of it.
 
     `mark` says that a loss or a gain beyond the margin is shown, or that such a loss is excluded. `none` says why there
@@ -175,7 +175,7 @@ def _cell(row: dict, study: Study, given: Given | None) -> dict:
     return {**row, "mark": mark, "size": size, "open_loss": open_loss(row), "worst": worst, "none": none}
 
 
-def _none(row: dict, given: Given | None) -> str:
+def _none(row: dict, given: GivenTime | None) -> str:
     """Return in a few words why there is no ratio."""
     if row["reason"] == TOO_SHORT:
         return answer_words.not_in(given)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from plimsoll import spelling
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.answers import STEPS
-from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS, PERCENT, capital, listed, not_in, size
+from plimsoll.pages.answer_words import GAIN, LOSS, NO_LOSS, PERCENT, capital, join_names, not_in, size
 from plimsoll.pages.formats import missing
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # What is known of a row that shows no difference: too little for a recommendation, or nothing at all.
 OPEN, MISSING = "open", "missing"
@@ -53,7 +53,7 @@ class Advice(NamedTuple):
     bounded: bool
 
 
-def recommended(parts: list[dict], named: Mapping, study: str | None, given: Given | None) -> Advice:
+def recommend(parts: list[dict], named: Mapping, study: str | None, given: GivenTime | None) -> Advice:
     """Return what to do and what is unknown, each in sentences.
 
     `parts` are those of an answer (plimsoll.pages.answer), and `named` is the answer in the file of the `study`, which is
@@ -117,7 +117,7 @@ def _units(rows: list[Row], groups: Mapping[str, Mapping]) -> Iterable[Unit]:
 def _which(rows: list[Row], of_all: list[Row]) -> str:
     """Return the parts of a row that these are, or how many of the rows of a group."""
     if len({row.name for row in of_all}) == 1:
-        return listed([row.part for row in rows])
+        return join_names([row.part for row in rows])
     return f"{len(rows)} of {len(of_all)} deployments"
 
 
@@ -154,7 +154,7 @@ def _clause(kind: str, units: list[Unit], rules: Mapping) -> str:
 
 
 def _names(names: list[str]) -> str:
-    return listed(names) if len(names) <= ROWS + 1 else f"{listed(names[:ROWS])} and {len(names) - ROWS} more"
+    return join_names(names) if len(names) <= ROWS + 1 else f"{join_names(names[:ROWS])} and {len(names) - ROWS} more"
 
 
 def _labels(cells: list[dict], *marks: str) -> list[str]:
@@ -165,7 +165,7 @@ def _metrics(rows: list[Row], mark: str) -> str:
     """Return the metrics with a mark if they are few and the same in all rows; otherwise their numbers."""
     marked = [_labels(row.cells, mark) for row in rows]
     if len({frozenset(labels) for labels in marked}) == 1 and len(marked[0]) <= METRICS:
-        return listed(marked[0])
+        return join_names(marked[0])
     numbers = {len(labels) for labels in marked}
     of_all = max(len(row.cells) for row in rows)
     return "every metric" if numbers == {of_all} else f"{_range(numbers)} of {of_all} metrics"
@@ -175,7 +175,7 @@ def _spared(rows: list[Row]) -> str:
     """Return the metrics that exclude a loss in each of these rows, if they are few."""
     each = [set(_labels(row.cells, NO_LOSS)) for row in rows]
     spared = [cell["label"] for cell in rows[0].cells if cell["label"] in set.intersection(*each)]
-    return f", {listed(spared)} not" if 0 < len(spared) <= METRICS else ""
+    return f", {join_names(spared)} not" if 0 < len(spared) <= METRICS else ""
 
 
 def _gained(rows: list[Row]) -> str:
@@ -188,8 +188,8 @@ def _together(parts: list[str]) -> str:
     """Return the names of parts as one: UMA and NUMA, exactly subscribed."""
     words = [part.split(", ") for part in parts]
     if len(set(map(len, words))) > 1:
-        return listed(parts)
-    return ", ".join(listed(list(dict.fromkeys(of_each))) for of_each in zip(*words, strict=True))
+        return join_names(parts)
+    return ", ".join(join_names(list(dict.fromkeys(of_each))) for of_each in zip(*words, strict=True))
 
 
 def _holds(rows: list[Row], rules: Mapping) -> str:
@@ -227,7 +227,7 @@ def _unknown(units: list[Unit], rows: list[Row]) -> str:
     open_units = [unit for unit in units if unit.rows[0].kind == OPEN]
     if 0 < len(open_units) <= ROWS and len(open_units) < len(units):
         own = _open([row for unit in open_units for row in unit.rows])
-        return f"{number}. With {listed([unit.name for unit in open_units])} {_possible(own)}."
+        return f"{number}. With {join_names([unit.name for unit in open_units])} {_possible(own)}."
     return f"{number}; {_possible(unknown)}."
 
 
@@ -244,7 +244,7 @@ def _unavailable(rows: list[Row], known: list[Row]) -> str:
     """Return the sentence on deployments without a ratio beside others that have one; empty if they are many."""
     there = {row.name for row in known}
     names = list(dict.fromkeys(row.name for row in rows if row.name not in there and not _in_time(row)))
-    return f"Without a ratio here: {listed(names)}." if known and 0 < len(names) <= UNAVAILABLE else ""
+    return f"Without a ratio here: {join_names(names)}." if known and 0 < len(names) <= UNAVAILABLE else ""
 
 
 def _in_time(row: Row) -> bool:
@@ -269,7 +269,7 @@ def _command(rows: list[Row], study: str | None) -> str:
 
 
 def _nothing(
-    rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str | None, given: Given | None
+    rows: list[Row], known: list[Row], rules: Mapping, parts: list[dict], study: str | None, given: GivenTime | None
 ) -> str:
     """Return sentences for an answer that recommends nothing: which comparison is missing, and what to type."""
     begun = f"Nothing can be recommended about {rules['about']}"

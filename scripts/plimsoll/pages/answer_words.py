@@ -7,7 +7,7 @@ interval. All functions are pure.
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.answers import BASELINE, STEPS
 from plimsoll.pages.formats import TIMES, capital, interval, missing, percent, ratio
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # Marks of ratios: a loss or a gain beyond the margin is shown, or such a loss is excluded.
 LOSS, GAIN, NO_LOSS = "loss", "gain", "no-loss"
@@ -39,8 +39,8 @@ def lacking(lacks: str) -> str:
     return f"the paper's statements about this need {lacks}." if lacks else ""
 
 
-def told(answer: dict, given: Given | None = None, bounded: bool = False) -> str:
-    """Return an answer (plimsoll.pages.answer.shown) in a few sentences, the same for pages and the terminal.
+def in_sentences(answer: dict, given: GivenTime | None = None, bounded: bool = False) -> str:
+    """Return an answer (plimsoll.pages.answer.for_template) in a few sentences, the same for pages and the terminal.
 
     They say what is shown of steps, and of the ratios to the baseline. They also say for how many of these ratios the
     `given` time was too short. Rows that are set apart do not count. With `bounded`, another sentence says how large a
@@ -72,12 +72,12 @@ def _cells(rows: list[dict], part: dict, parts: list[dict]) -> list[dict]:
     ]
 
 
-def not_in(given: Given | None) -> str:
+def not_in(given: GivenTime | None) -> str:
     """Return the words for a cell of a table that was not planned because the time was too short."""
     return f"not in the {given.hours:g} h" if given else "not in the given time"
 
 
-def _no_time(number: int, some: bool, given: Given | None) -> str:
+def _no_time(number: int, some: bool, given: GivenTime | None) -> str:
     """Return a sentence on how many ratios the time was too short for, and the command that measures them.
 
     `some` says whether other ratios are known.
@@ -169,7 +169,7 @@ def of_row(cells: list[dict]) -> str:
     return "; ".join(said) + "."
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Return names as text: A, B and C."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 

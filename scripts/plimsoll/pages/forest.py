@@ -18,7 +18,7 @@ HIGHER = "higher"
 
 
 def with_plots(answers: list[dict]) -> list[dict]:
-    """Return the answers (plimsoll.pages.answer.shown) with a `plot` in each of their parts."""
+    """Return the answers (plimsoll.pages.answer.for_template) with a `plot` in each of their parts."""
     return [{**answer, "parts": [{**part, "plot": plot(part, answer)} for part in answer["parts"]]} for answer in answers]
 
 

@@ -56,7 +56,7 @@ def environment() -> jinja2.Environment:
         ratio=ratio,
         sections=sections,
         capital=capital,
-        explained=glossary.explained,
+        explained=glossary.with_explanations,
         labelled=cards.labelled,
         verdict=findings.verdict_of,
     )

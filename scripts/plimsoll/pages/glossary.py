@@ -97,7 +97,7 @@ SHARED = (
 )
 
 
-def explained(body: str, terms: Iterable[Term]) -> Markup:
+def with_explanations(body: str, terms: Iterable[Term]) -> Markup:
     """Return a page's body with the explanations of the terms that it uses, which replace PLACE.
 
     The first use of each term becomes a link to its explanation.

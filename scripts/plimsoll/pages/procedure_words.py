@@ -106,5 +106,5 @@ def _levels(levels: dict | None, level: Level) -> str:
 
 
 def _left_out(asked: dict, level: Level) -> str:
-    told = [*book.listed(asked, "except"), *book.listed(asked, "except_b")]
+    told = [*book.as_list(asked, "except"), *book.as_list(asked, "except_b")]
     return f" Left out: {'; '.join(_levels(levels, level) for levels in told)}." if told else ""

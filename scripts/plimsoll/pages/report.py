@@ -19,7 +19,7 @@ from plimsoll.claims import sessions as claims_sessions
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
 from plimsoll.interchange import ABSENT, Host, Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.pages import (
     answer,
     claim_filter,
@@ -33,7 +33,7 @@ from plimsoll.pages import (
     wording,
 )
 from plimsoll.planning import forecasts, planner, repetitions
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # The sizes of the memory nodes do not fit the host's memory if their sum differs from it by more than this share.
 FITS = 0.1
@@ -62,20 +62,20 @@ class Sources:
 def render(loaded: Study, sources: Sources) -> str:
     """Return the report of a study as one page of HTML. Its links are relative to the study's results folder."""
     design = loaded.design
-    plan = planned.read(sources.plan, design.factors)
+    plan = plan_file.read(sources.plan, design.factors)
     csvs = (sources.runs, sources.observations, sources.tests)
     runs, observations, tests = (collect.table(path, plan["factors"]) for path in csvs)
     results, comparisons = verdict_page.read(sources.verdicts, sources.comparisons)
-    given = forecasts.given(loaded["id"], sources.plan.parent)
+    given = forecasts.given_time(loaded["id"], sources.plan.parent)
     content = {
         "study": loaded,
         "of_paper": "doi" in loaded["citation"],
         "plan": plan,
         "version": version("plimsoll"),
         "terms": [*glossary.SHARED, *design.report.GLOSSARY],
-        "image": planned.image(sources.image),
+        "image": plan_file.image(sources.image),
         **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it again")),
-        "answer": forest.with_plots(answer.shown(claims_answer.read(sources.answer), loaded, given)),
+        "answer": forest.with_plots(answer.for_template(claims_answer.read(sources.answer), loaded, given)),
         "given": given,
         **_runs(runs, plan, sources),
         **_findings(loaded, results, comparisons, given),
@@ -83,8 +83,8 @@ def render(loaded: Study, sources: Sources) -> str:
         "claims_of_table": {name: _of_table(results, loaded, name) for name in loaded.get("tables", {})},
         "forecasts": forecasts.rows(forecasts.read(sources.plan.parent)),
         "hours": forecasts.HOURS,
-        "times": len((repetitions.asked(sources.plan.parent, plan["profile"]).hours or {}).get("given", [])),
-        "sessions": sessions.shown(claims_sessions.read(sources.sessions)),
+        "times": len((repetitions.read_request(sources.plan.parent, plan["profile"]).hours or {}).get("given", [])),
+        "sessions": sessions.for_template(claims_sessions.read(sources.sessions)),
         "noise": _noise(design.readings.measuring(observations), plan, loaded["alpha"]),
         "floor_blocks": noise_floor.BLOCKS,
         "capacity": _capacity(loaded, plan, observations, runs),
@@ -138,7 +138,7 @@ def _levels(table: pd.DataFrame, kinds: Sequence[str]) -> list[dict]:
 def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
     return {
         "statuses": run_list.by_status(runs),
-        "told": run_list.told(runs, plan, sources.records),
+        "told": run_list.rows_of(runs, plan, sources.records),
         "quiet": run_list.quiet(runs, plan),
         "unwatched": sorted({runtimes.find(name).label for name in neighbours.unobserved(runs)["runtime"]}),
         "repeated": int((runs["attempts"] > 1).sum()),
@@ -158,12 +158,12 @@ def _planned(plan: Plan) -> dict:
     return {"cells": sum(number > 0 for number in here), "each": each, "left": here.count(0)}
 
 
-def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, given: Given | None) -> dict:
+def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, given: GivenTime | None) -> dict:
     """Return the claims by verdict, each with its effects and with what would decide it, in words, and their filters."""
     rows = wording.by_claim(comparisons)
     told = [
         _claim(result, rows.get(result["id"], []), study, given)
-        for result in findings.counted(results)
+        for result in findings.without_repeats(results)
         if result["comparisons"]
     ]
     by_verdict = {name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)}
@@ -178,7 +178,7 @@ def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, give
     }
 
 
-def _claim(result: dict, rows: list[dict], study: Study, given: Given | None) -> dict:
+def _claim(result: dict, rows: list[dict], study: Study, given: GivenTime | None) -> dict:
     """Return a claim for the page. `rows` are its comparisons, and `given` is the time that it had."""
     return {
         **result,
@@ -186,10 +186,10 @@ def _claim(result: dict, rows: list[dict], study: Study, given: Given | None) ->
         "question_key": f"{result['study']} {result['question']}",
         "effects": wording.effects(result, rows),
         "size": wording.size(result),
-        "arranged": wording.arranged(result),
-        "unwatched_said": wording.unwatched(result),
+        "arranged": wording.by_arrangement(result),
+        "unwatched_said": wording.unobserved_neighbours(result),
         "n_said": wording.rests_on(result, rows),
-        "undecided": wording.undecided(result, rows, given),
+        "undecided": wording.decision_hints(result, rows, given),
         "command": wording.command(result),
     }
 

@@ -21,7 +21,7 @@ def by_status(runs: pd.DataFrame) -> list[dict]:
     return sorted(counts, key=lambda row: -row["runs"])
 
 
-def told(runs: pd.DataFrame, plan: Plan, records: Path) -> list[dict]:
+def rows_of(runs: pd.DataFrame, plan: Plan, records: Path) -> list[dict]:
     """Return the runs that gave no observation, and those that were repeated, one row per run.
 
     Each has its `attempts`, with the status, the reason and the folder of the raw output. `records` is the folder of
@@ -48,7 +48,7 @@ def _run(row: dict, plan: Plan, records: Path) -> dict:
     described = {"cell": path, "repetition": repetition, "status": row["status"]}
     try:
         recorded = record.read(record.path_of(records, path, repetition))
-    except record.Damaged:
+    except record.DamagedFile:
         # Without the record nothing is known of the attempts. The table of runs says what is wrong with it.
         there = record.path_of(records, path, repetition).exists()
         attempts = [{"status": row["status"], "reason": row["reason"], "raw": None}]

@@ -4,10 +4,10 @@ import datetime
 
 from plimsoll import spelling
 from plimsoll.analysis import blocks
-from plimsoll.claims import over_sessions
+from plimsoll.claims import session_verdicts
 
 
-def shown(told: dict) -> dict:
+def for_template(told: dict) -> dict:
     """Return what the pages show of the sessions of a study, from what the stage `sessions` left."""
     every = [{**one, "began": _day(one["began"])} for one in told["sessions"]]
     used = [one for one in every if not one["apart"]]
@@ -20,7 +20,7 @@ def shown(told: dict) -> dict:
         "differing": [
             {**row, "over": over["verdicts"].get(row["id"]) if over else None}
             for row in told["findings"]
-            if row["became"] in (over_sessions.TURNED, over_sessions.ONCE)
+            if row["became"] in (session_verdicts.TURNED, session_verdicts.ONCE)
         ],
         "each": {row["id"]: _each(row) for row in told["findings"]} if len(used) > 1 else {},
         "fewest": blocks.SMALLEST,
@@ -40,7 +40,9 @@ def _sentence(used: list[dict], counts: dict[str, int]) -> str:
             f"All of it is of one session ({used[0]['began']}): a verdict holds for that session, and whether it would come "
             f"out again on another day is not known. {spelling.command('session')} adds another."
         )
-    alike, once, turned = (counts.get(name, 0) for name in (over_sessions.ALIKE, over_sessions.ONCE, over_sessions.TURNED))
+    alike, once, turned = (
+        counts.get(name, 0) for name in (session_verdicts.ALIKE, session_verdicts.ONCE, session_verdicts.TURNED)
+    )
     return (
         f"Of {len(used)} sessions, some or all decided {alike + once + turned} claims: {alike} in all sessions and alike, "
         f"{once} not in all, and {turned} differently. Verdicts are from all sessions together.{_boots(used)}"

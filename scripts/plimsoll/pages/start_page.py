@@ -5,14 +5,14 @@ from pathlib import Path
 
 from plimsoll.claims import findings, verdicts
 from plimsoll.config.studies import Study
-from plimsoll.pages import also_made, answer, formats, glossary, sessions, verdict_page
-from plimsoll.pages.verdict_page import Gathered, Judged
+from plimsoll.pages import answer, command_pages, formats, glossary, sessions, verdict_page
+from plimsoll.pages.verdict_page import PageData, StudyVerdicts
 
 # Verdicts that a bar shows, in its order.
 SHOWN = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
 
 
-def render(every: Gathered, load: Callable[[str], Study], results: Path | None = None) -> str:
+def render(every: PageData, load: Callable[[str], Study], results: Path | None = None) -> str:
     """Return the page as HTML.
 
     `every` is what the stages left of all studies, and `load` returns a study by its name. `results` is the folder in
@@ -26,21 +26,21 @@ def render(every: Gathered, load: Callable[[str], Study], results: Path | None =
         .render(
             studies=studies,
             others=_others(every),
-            also=also_made.section(results),
+            also=command_pages.section(results),
             marks=verdict_page.MARKS,
             terms=glossary.SHARED,
         )
     )
 
 
-def _study(judged: Judged, study: Study, results: Path | None) -> dict:
+def _study(judged: StudyVerdicts, study: Study, results: Path | None) -> dict:
     """Return what the page shows of a study that was measured."""
-    used = sessions.shown(judged.told)["used"]
+    used = sessions.for_template(judged.told)["used"]
     return {
         "name": study["id"],
         "question": study["question"],
         "citation": study["citation"],
-        "answers": answer.shown(judged.answer, study, judged.given),
+        "answers": answer.for_template(judged.answer, study, judged.given),
         "began": used[-1]["began"] if used else "not known",
         "sessions": len(used),
         "earlier": _earlier(results / "sessions" / study["id"]) if results else [],
@@ -57,7 +57,7 @@ def _bar(results: list[dict]) -> list[dict]:
     """Return the parts of a bar of the claims that were tested: `verdict`, `number`, and where it begins and its width in
     percent. A verdict that no claim has is left out.
     """
-    of_verdict = [one["verdict"] for one in findings.counted(results) if one["verdict"] in SHOWN]
+    of_verdict = [one["verdict"] for one in findings.without_repeats(results) if one["verdict"] in SHOWN]
     parts, begins = [], 0.0
     for verdict in SHOWN:
         if number := of_verdict.count(verdict):
@@ -67,7 +67,7 @@ def _bar(results: list[dict]) -> list[dict]:
     return parts
 
 
-def _others(every: Gathered) -> list[dict]:
+def _others(every: PageData) -> list[dict]:
     """Return the studies without verdicts: `name`, the `reason`, and the `command` that measures it, if there is one."""
     reasons = {one["study"]: one["reason"] for one in every.results if one["study"] not in every.measured}
     return [

@@ -10,11 +10,11 @@ import pandas as pd
 
 from plimsoll import documents, spelling
 from plimsoll.claims import answer as claims_answer
-from plimsoll.claims import answered, book, findings, verdicts
+from plimsoll.claims import book, findings, other_studies, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
-from plimsoll.errors import Damaged
+from plimsoll.errors import DamagedFile
 from plimsoll.measuring import record
 from plimsoll.pages import (
     answer,
@@ -28,7 +28,7 @@ from plimsoll.pages import (
     wording,
 )
 from plimsoll.planning import forecasts, precision
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # Classes of the verdicts in the page's style sheet.
 MARKS = {
@@ -46,11 +46,11 @@ SHOWN = 8
 # Files that are made of a study's claims, in its folder of results.
 FILES = ("together.json", "together.csv", "answer.csv", "sessions.json")
 # Errors that files cause which are damaged or of another version, when a page is made of them.
-UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, Damaged, jinja2.TemplateError)
+UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, DamagedFile, jinja2.TemplateError)
 NOT_BUILT, NOT_SELECTED = "Plimsoll has not built this study yet", "the configuration does not select this study"
 
 
-class Judged(NamedTuple):
+class StudyVerdicts(NamedTuple):
     """What the stages left of a study's claims.
 
     These are the verdicts (`results`), the comparisons, the answer, what is known of its sessions (`told`), and the
@@ -61,7 +61,7 @@ class Judged(NamedTuple):
     comparisons: pd.DataFrame
     answer: pd.DataFrame
     told: dict
-    given: Given | None
+    given: GivenTime | None
 
     @property
     def study(self) -> str:
@@ -69,14 +69,14 @@ class Judged(NamedTuple):
         return self.results[0]["study"]
 
 
-class Gathered(NamedTuple):
+class PageData(NamedTuple):
     """Verdicts on all studies' claims (`results`), and what the stages left of each study that was `measured`, by name."""
 
     results: list[dict]
-    measured: dict[str, Judged]
+    measured: dict[str, StudyVerdicts]
 
 
-def gathered(files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()) -> Gathered:
+def gather(files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()) -> PageData:
     """Return everything that the pages on all studies show.
 
     `files` are the FILES of each study that was measured, as the stages left them. `load` returns a study by its name.
@@ -94,27 +94,27 @@ def gathered(files: Iterable[Sequence[Path]], load: Callable[[str], Study], besi
     for name, claims in book.load_all().items():
         why = reasons.get(name, NOT_SELECTED if name in names(STUDIES) else NOT_BUILT)
         every += measured[name].results if name in measured else findings.unavailable(claims, why)
-    return Gathered(answered.by_others(every), measured)
+    return PageData(other_studies.by_others(every), measured)
 
 
-def made(
+def make(
     files: Iterable[Sequence[Path]], load: Callable[[str], Study], beside: Iterable[Path] = ()
 ) -> tuple[pd.DataFrame, str]:
-    """Return (table, page) of the verdicts on all studies' claims. The arguments are those of `gathered`."""
-    return written(gathered(files, load, beside), load)
+    """Return (table, page) of the verdicts on all studies' claims. The arguments are those of `gather`."""
+    return table_and_page(gather(files, load, beside), load)
 
 
-def written(every: Gathered, load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
+def table_and_page(every: PageData, load: Callable[[str], Study]) -> tuple[pd.DataFrame, str]:
     """Return (table, page) of the verdicts that were gathered. `load` returns a study by its name."""
     return findings.table_of(every.results), _page(every.results, every.measured, load)
 
 
-def judged(files: Sequence[Path]) -> Judged:
+def judged(files: Sequence[Path]) -> StudyVerdicts:
     """Return what a study's FILES hold."""
     verdicts_of, compared, answered, told = files
     results, comparisons = read(verdicts_of, compared)
-    given = forecasts.given(results[0]["study"], answered.parent)
-    return Judged(results, comparisons, claims_answer.read(answered), claims_sessions.read(told), given)
+    given = forecasts.given_time(results[0]["study"], answered.parent)
+    return StudyVerdicts(results, comparisons, claims_answer.read(answered), claims_sessions.read(told), given)
 
 
 def command(study: str) -> str:
@@ -122,7 +122,7 @@ def command(study: str) -> str:
     return spelling.command("reproduce", study)
 
 
-def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:
+def _fitting(folder: Path, load: Callable[[str], Study]) -> StudyVerdicts | None:
     """Return what a study's folder of results holds; None if nothing was measured.
 
     Raise one of UNFIT if no page can be made of it.
@@ -139,7 +139,7 @@ def _fitting(folder: Path, load: Callable[[str], Study]) -> Judged | None:
     return found
 
 
-def _page(results: list[dict], measured: Mapping[str, Judged], load: Callable[[str], Study]) -> str:
+def _page(results: list[dict], measured: Mapping[str, StudyVerdicts], load: Callable[[str], Study]) -> str:
     """Return the page on results of claims. `measured` are the studies that were measured, by name."""
     comparisons, answers, told, given = ({name: one[place] for name, one in measured.items()} for place in (1, 2, 3, 4))
     return render(results, comparisons, answers, {name: load(name) for name in measured}, told, given)
@@ -151,7 +151,7 @@ def render(
     answers: dict[str, pd.DataFrame],
     studies: dict[str, Study],
     told: dict[str, dict],
-    given: Mapping[str, Given | None] = MappingProxyType({}),
+    given: Mapping[str, GivenTime | None] = MappingProxyType({}),
 ) -> str:
     """Return the page as HTML.
 
@@ -171,8 +171,8 @@ def render(
             claims=claims,
             choices=claim_filter.choices([claim for claim in claims if claim["study"] in studies]),
             studies=studies,
-            answers={name: answer.shown(table, studies[name], given.get(name)) for name, table in answers.items()},
-            sessions={name: sessions.shown(one) for name, one in told.items()},
+            answers={name: answer.for_template(table, studies[name], given.get(name)) for name, table in answers.items()},
+            sessions={name: sessions.for_template(one) for name, one in told.items()},
             elsewhere={
                 result["study"]: result["reason"]
                 for result in sorted(results, key=lambda result: result["study"])
@@ -181,7 +181,7 @@ def render(
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],
             spelled_out={f"{row['study']}-{row['question']}" for row in summary},
-            repeated=len(results) - len(findings.counted(results)),
+            repeated=len(results) - len(findings.without_repeats(results)),
             differing=findings.differing(results),
             verdicts=verdicts.ON_CLAIM,
             marks=MARKS,
@@ -195,7 +195,7 @@ def render(
     )
 
 
-def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | None) -> dict:
+def _shown(result: dict, rows: list[dict], study: dict | None, given: GivenTime | None) -> dict:
     """Return a claim for the page.
 
     Without a `study`, nothing of it was measured. `given` is the time that it had.
@@ -220,11 +220,11 @@ def _shown(result: dict, rows: list[dict], study: dict | None, given: Given | No
         "asked_said": _asked(result, rows, level),
         "parts": [_part(part, number, rows, study) for number, part in enumerate(result["parts"], 1)],
         "out": _out(result, study),
-        "arranged": wording.arranged(result),
+        "arranged": wording.by_arrangement(result),
         "fragile": wording.fragile(result),
-        "bound_said": wording.bound(result),
-        "unwatched_said": wording.unwatched(result),
-        "undecided": wording.undecided(result, rows, given),
+        "bound_said": wording.overall_bound(result),
+        "unwatched_said": wording.unobserved_neighbours(result),
+        "undecided": wording.decision_hints(result, rows, given),
         "command": wording.command(result),
     }
 
@@ -256,8 +256,12 @@ def _part(part: dict, number: int, rows: list[dict], study: dict) -> dict:
     labels = list(dict.fromkeys(row["label"] for row in own))
     return {
         **{**part, "out": _out(part, study), "mark": MARKS[part["verdict"]]},
-        **{"size_said": wording.size(part), "whole_said": wording.on_the_whole(part), "bound_said": wording.bound(part)},
-        "alike_said": wording.alike(part),
+        **{
+            "size_said": wording.size(part),
+            "whole_said": wording.on_the_whole(part),
+            "bound_said": wording.overall_bound(part),
+        },
+        "alike_said": wording.small_difference(part),
         "asked_said": procedure_words.sentence(part["asked"], labels, len(own), level_of(study)) if own else "",
     }
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from plimsoll import spelling
 from plimsoll.analysis import blocks
-from plimsoll.claims import deciding, quantities, verdicts
+from plimsoll.claims import decision_cost, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.pages.answer_words import not_in
 from plimsoll.pages.formats import (
@@ -28,7 +28,7 @@ from plimsoll.pages.formats import (
 )
 from plimsoll.planning import precision
 from plimsoll.planning.availability import TOO_SHORT
-from plimsoll.planning.forecasts import Given
+from plimsoll.planning.forecasts import GivenTime
 
 # The profile that make takes by default.
 USUAL_PROFILE = "quick"
@@ -66,12 +66,12 @@ def asked_in_part(result: dict) -> str:
     if not result["in_part"]:
         return ""
     if not result["parts"]:
-        return arranged(result)
+        return by_arrangement(result)
     told = [part for part in result["parts"] if part["verdict"] != verdicts.NOT_TESTABLE]
     but = [part for part in told if part.get("aside") and part["verdict"] != verdicts.REPRODUCED]
     asked = "; ".join(f"“{part['says']}”" for part in told if part not in but)
     aside = "; ".join(f"“{part['says']}” is {part['verdict']}" for part in but)
-    told = [f"Asked here: {asked}.", f"An aside: {aside}." if aside else "", arranged(result)]
+    told = [f"Asked here: {asked}.", f"An aside: {aside}." if aside else "", by_arrangement(result)]
     return " ".join(filter(None, told))
 
 
@@ -196,7 +196,7 @@ def _votes(whole: dict) -> str:
     return f" ({', and '.join(shares)})" if shares else ""
 
 
-def bound(claim: dict) -> str:
+def overall_bound(claim: dict) -> str:
     """Return a sentence on what holds for all comparisons together of an open claim, or of its part; empty if not known."""
     known = claim.get("bound")
     if claim["verdict"] != verdicts.INCONCLUSIVE or not known:
@@ -213,7 +213,7 @@ def bound(claim: dict) -> str:
     return f"For all {known['comparisons']} comparisons together (95 %): {', and '.join(told)}."
 
 
-def alike(claim: dict) -> str:
+def small_difference(claim: dict) -> str:
     """Return a sentence on an open claim, or its part, whose differences are shown to be small; empty for any other."""
     margin = claim.get("alike")
     if claim["verdict"] != verdicts.INCONCLUSIVE or missing(margin):
@@ -233,7 +233,7 @@ def fragile(claim: dict) -> str:
     return f"q among the study's claims: {p_value(claim['q'])}{'' if claim['robust'] else f', so it is {FRAGILE}'}."
 
 
-def arranged(claim: dict) -> str:
+def by_arrangement(claim: dict) -> str:
     """Return sentences on the result in each arrangement of what the paper leaves open, for the claim or each of its parts.
 
     They are empty if the arrangement makes no difference here.
@@ -279,7 +279,7 @@ def rests_on(claim: dict, rows: list[dict]) -> str:
     return f"n = {_numbers(numbers)}" if numbers else verdicts.UNMEASURED
 
 
-def unwatched(claim: dict) -> str:
+def unobserved_neighbours(claim: dict) -> str:
     """Return a sentence on the claim's cells whose neighbours could not be observed; empty if all could be."""
     if not claim.get("unwatched"):
         return ""
@@ -287,7 +287,7 @@ def unwatched(claim: dict) -> str:
     return f"In {cells}, what neighbours used could not be told apart from the runs, so that none was left out for it."
 
 
-def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list[str]:
+def decision_hints(claim: dict, rows: list[dict], given: GivenTime | None = None) -> list[str]:
     """Return sentences on an inconclusive claim: what its blocks could have found, and if more repetitions would decide it.
 
     `given` is the time that was given to the study. A claim that only the cells of another study answer has none: its
@@ -295,13 +295,13 @@ def undecided(claim: dict, rows: list[dict], given: Given | None = None) -> list
     """
     if claim["verdict"] != verdicts.INCONCLUSIVE or not claim["decide"]:
         return []
-    still_open = deciding.still_open(claim, rows)
+    still_open = decision_cost.still_open(claim, rows)
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
         # The average is open, whatever the verdicts on its comparisons are.
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
     # Parts of one claim may give the same sentence.
-    told = (alike(claim), *could_find, _would_take(claim, still_open, given))
+    told = (small_difference(claim), *could_find, _would_take(claim, still_open, given))
     return [sentence for sentence in dict.fromkeys(told) if sentence]
 
 
@@ -334,8 +334,8 @@ def _between(claim: dict, sizes: list[float]) -> str:
     return value_range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
-def _would_take(claim: dict, rows: list[dict], given: Given | None) -> str:
-    """Return whether more repetitions would decide a claim, and what they would take (plimsoll.claims.deciding)."""
+def _would_take(claim: dict, rows: list[dict], given: GivenTime | None) -> str:
+    """Return whether more repetitions would decide a claim, and what they would take (plimsoll.claims.decision_cost)."""
     decide = claim["decide"]
     if decide["undecidable"] == TOO_SHORT:
         return f"{capital(not_in(given))}: {given.command} measures more." if given else f"{capital(TOO_SHORT)}."

@@ -12,7 +12,7 @@ NOTHING_LEFT = "the configuration leaves out every cell of it"
 TOO_SHORT = "the time that was given is too short for it"
 
 
-def shown(plan: Plan, study: dict, name: str) -> list[Cell]:
+def shown_cells(plan: Plan, study: dict, name: str) -> list[Cell]:
     """Return the plan's cells that a figure, or a table made from runs, shows.
 
     Cells that cannot be measured here are included.
@@ -39,7 +39,7 @@ def figure(plan: Plan, study: dict, name: str) -> Unavailable | None:
     described = study["figures"][name]
     factor, asked = described.get("compares"), described.get("metrics", [])
     by_level: dict[str, list[dict]] = {}
-    for planned in shown(plan, study, name):
+    for planned in shown_cells(plan, study, name):
         by_level.setdefault(planned[factor] if factor else "", []).append(planned)
     for cells in by_level.values():
         if unavailable := _all_of(cells):
@@ -47,16 +47,16 @@ def figure(plan: Plan, study: dict, name: str) -> Unavailable | None:
     if not by_level:
         return Unavailable(NOTHING_LEFT)
     blind = metrics(plan, study, asked)
-    return joined(blind.values()) if asked and len(blind) == len(asked) else None
+    return join(blind.values()) if asked and len(blind) == len(asked) else None
 
 
 def table(plan: Plan, study: dict, name: str) -> Unavailable | None:
     """Return why nothing of a table made from runs can be measured here; None if something can."""
-    cells = shown(plan, study, name)
+    cells = shown_cells(plan, study, name)
     return _all_of(cells) if cells else Unavailable(NOTHING_LEFT)
 
 
-def joined(several: Iterable[Unavailable]) -> Unavailable:
+def join(several: Iterable[Unavailable]) -> Unavailable:
     """Return one Unavailable with each reason of several once, in order."""
     return Unavailable("; ".join(dict.fromkeys(one.reason for one in several)))
 
@@ -64,7 +64,7 @@ def joined(several: Iterable[Unavailable]) -> Unavailable:
 def _all_of(cells: list[Cell]) -> Unavailable | None:
     """Return why no cell is measured; None if one is."""
     found = [cell(planned) for planned in cells]
-    return None if None in found else joined(sorted(found, key=str))
+    return None if None in found else join(sorted(found, key=str))
 
 
 def figure_runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
@@ -79,7 +79,7 @@ def figure_runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
 
 def runs(plan: Plan, study: dict, name: str) -> list[tuple[str, int]]:
     """Return the runs that a figure or a table shows, in order."""
-    paths = {planned["path"] for planned in shown(plan, study, name)}
+    paths = {planned["path"] for planned in shown_cells(plan, study, name)}
     return [(path, repetition) for path, repetition in plan["order"] if path in paths]
 
 

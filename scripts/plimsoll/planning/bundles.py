@@ -10,7 +10,7 @@ from collections.abc import Iterable
 Run = tuple[str, int]
 
 
-def of(runs: Iterable[Run], made_from: dict[str, Iterable[Run]]) -> dict[tuple[str, ...], list[Run]]:
+def group(runs: Iterable[Run], made_from: dict[str, Iterable[Run]]) -> dict[tuple[str, ...], list[Run]]:
     """Group all `runs`, in their order, by the names of the files made from them.
 
     `made_from` has the runs of each figure and table.

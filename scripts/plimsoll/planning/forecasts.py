@@ -22,7 +22,7 @@ class Settled(TypedDict):
     settled: int
 
 
-class Answered(TypedDict):
+class AnswerForecast(TypedDict):
     """How many of the `ratios` of a study's answer are `known`, and the total `hours` after which all should be known."""
 
     known: int
@@ -40,27 +40,27 @@ class Forecast(TypedDict):
     forecasts: list[Settled]
     never: list[str]
     unknown: NotRequired[list[str]]
-    answer: NotRequired[Answered]
+    answer: NotRequired[AnswerForecast]
 
 
-class Given(NamedTuple):
+class GivenTime(NamedTuple):
     """The `hours` that a study was measured for, and the `command` that continues until its whole answer is known."""
 
     hours: float
     command: str
 
 
-def given(study: str, folder: Path) -> Given | None:
+def given_time(study: str, folder: Path) -> GivenTime | None:
     """Return the time that the study with these results was measured for; None if no time was given."""
     if not (made := read(folder)):
         return None
     hours, answered = made[-1]["hours"], made[-1].get("answer")
     more = answered["hours"] if answered else 2 * hours
-    return Given(hours, spelling.command("reproduce", study, hours=float(more)))
+    return GivenTime(hours, spelling.command("reproduce", study, hours=float(more)))
 
 
 def read(folder: Path) -> list[Forecast]:
-    """Return the forecasts in a study's results, the oldest first; empty if none was made. Raise Damaged if the file is
+    """Return the forecasts in a study's results, the oldest first; empty if none was made. Raise DamagedFile if the file is
     damaged.
 
     Each forecast has these keys:
@@ -70,7 +70,7 @@ def read(folder: Path) -> list[Forecast]:
     - `forecasts`: number of claims that would be decided, after each number of hours.
     - `never`: claims that would not be decided even after the largest number of hours.
     - `unknown`: undecided claims for which it is unknown how many blocks they need.
-    - `answer`: how far the study's answer is (Answered).
+    - `answer`: how far the study's answer is (AnswerForecast).
     """
     file = folder / FILE
     return documents.read(file, list[Forecast], "delete it, and only the forecasts are forgotten") if file.exists() else []

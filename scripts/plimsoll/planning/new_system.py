@@ -16,7 +16,7 @@ NOT_NOTED = "not-noted"
 OF_THE_SYSTEM = ("host.json", "host.txt", "index.html", "claims.html", "claims.csv")
 
 
-def change(results: Path, studies: list[str], runtimes: Mapping[str, system.Asked]) -> list[str]:
+def change(results: Path, studies: list[str], runtimes: Mapping[str, system.VersionedRuntime]) -> list[str]:
     """Move the folders of those studies aside whose records are of another system. Return a sentence per move.
 
     Results that were measured on this system before are restored. Raise Unavailable if a runtime that a study was
@@ -47,14 +47,14 @@ def change(results: Path, studies: list[str], runtimes: Mapping[str, system.Aske
     return done
 
 
-def _changed(noted: dict, runtimes: Mapping[str, system.Asked]) -> list[str]:
+def _changed(noted: dict, runtimes: Mapping[str, system.VersionedRuntime]) -> list[str]:
     """Return the differences between a recorded system and this one, in words."""
     names = [name for name in noted["parts"] if name != system.HOST]
     gone = [f"there is no runtime {name} any more" for name in names if name not in runtimes]
     return gone or system.differences(noted["parts"], system.now(runtimes[name] for name in names))
 
 
-def _of_this(results: Path, study: str, runtimes: Mapping[str, system.Asked]) -> Path | None:
+def _of_this(results: Path, study: str, runtimes: Mapping[str, system.VersionedRuntime]) -> Path | None:
     """Return the folder of a study's results that were moved aside and are of this system; None if no folder is."""
     for file in sorted((results / ASIDE).glob(f"*/{study}*/{system.FILE}")):
         with contextlib.suppress(Unavailable):

@@ -13,15 +13,17 @@ from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
 from plimsoll.host import sizing
 from plimsoll.interchange import Cell, Plan, Topology
-from plimsoll.measuring.given_up import Group
+from plimsoll.measuring.failing_groups import Group
 from plimsoll.planning import order, tries
-from plimsoll.planning.repetitions import NOTHING, Asked
+from plimsoll.planning.repetitions import NOTHING, RequestedRepetitions
 
 # Upper limit of a plan's runs: they would take years.
 MOST_RUNS = 1_000_000
 
 
-def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: Asked = NOTHING) -> Plan:
+def make(
+    study: dict, profile: dict, host: Topology, config: dict, unavailable: dict[str, str], asked: RequestedRepetitions = NOTHING
+) -> Plan:
     """Return the plan of a study: its `cells` by path, the `order` of the runs, and what these were made from.
 
     - `host`: a topology (plimsoll.host.topology.discover); its `sizes` are what problem sizes follow from, if they were
@@ -33,7 +35,7 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
     A cell that cannot be measured is in the plan with a `reason`, and has no runs. Raise PlimsollError if the plan
     would have too many runs.
     """
-    design, host = study.design, {**host, "sizes": sizing.of(host)}
+    design, host = study.design, {**host, "sizes": sizing.of_host(host)}
     config = {**config, "runtimes": studies.wishes(study, config["runtimes"])}
     repetitions = config.get("repetitions") or design.cells.repetitions(profile)
     reasons = tries.of_study(unavailable, study["id"], study["image"])
@@ -66,7 +68,7 @@ def make(study: dict, profile: dict, host: Topology, config: dict, unavailable: 
         "repetitions": repetitions,
         "profile": config["profile"],
         **design.cells.plan_extras(study, host),
-        "sizes": sizing.of(host),
+        "sizes": sizing.of_host(host),
         "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
         **({"given_up": given_up} if given_up else {}),
         "cells": cells,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
 from plimsoll import documents
-from plimsoll.errors import Damaged
+from plimsoll.errors import DamagedFile
 from plimsoll.measuring import record
 
 FILE = "repetitions.json"
@@ -33,7 +33,7 @@ class Noted(TypedDict):
     hours: NotRequired[Stages]
 
 
-class Asked(NamedTuple):
+class RequestedRepetitions(NamedTuple):
     """Requested repetitions by cell.
 
     They are the least that each cell gets. With `exact` they are all that it gets, and a cell that is not named has
@@ -45,28 +45,28 @@ class Asked(NamedTuple):
     hours: Stages | None = None
 
 
-NOTHING = Asked({})
+NOTHING = RequestedRepetitions({})
 
 
-def asked(results: Path, profile: str) -> Asked:
-    """Return the repetitions that were requested for this profile. Raise Damaged if the file is damaged."""
+def read_request(results: Path, profile: str) -> RequestedRepetitions:
+    """Return the repetitions that were requested for this profile. Raise DamagedFile if the file is damaged."""
     found = noted(results, profile)
-    return Asked(found["cells"], found.get("exact", False), found.get("hours")) if found else NOTHING
+    return RequestedRepetitions(found["cells"], found.get("exact", False), found.get("hours")) if found else NOTHING
 
 
 def noted(results: Path, profile: str) -> Noted | None:
-    """Return the file's content if it is about this profile, otherwise None. Raise Damaged if the file is damaged."""
+    """Return the file's content if it is about this profile, otherwise None. Raise DamagedFile if the file is damaged."""
     path = results / FILE
     if not path.exists():
         return None
     found = documents.read(path, Noted, FORGOTTEN)
     for cell, number in found["cells"].items():
         if not 0 <= number <= MOST:
-            raise Damaged(f"{path} is damaged ({cell} has {number} repetitions): {FORGOTTEN}.")
+            raise DamagedFile(f"{path} is damaged ({cell} has {number} repetitions): {FORGOTTEN}.")
     return found if found["profile"] == profile else None
 
 
-def ask(results: Path, profile: str, wanted: Asked) -> None:
+def ask(results: Path, profile: str, wanted: RequestedRepetitions) -> None:
     """Save the requested repetitions."""
     hours = {} if wanted.hours is None else {"hours": wanted.hours}
     record.write(results / FILE, {"profile": profile, "cells": wanted.cells, "exact": wanted.exact, **hours})

@@ -35,7 +35,7 @@ class Session(NamedTuple):
     folder: Path
 
 
-def of(results: Path, study: str) -> list[Session]:
+def of_study(results: Path, study: str) -> list[Session]:
     """Return the sessions of a study, the oldest first. The last one is the study's results folder, even if that is empty."""
     before = [Session(int(path.name), path) for path in (results / ASIDE / study).glob("[0-9]*") if path.name.isdigit()]
     before.sort()
@@ -46,7 +46,7 @@ def apart(session: Session, newest: Session) -> str:
     """Return why an earlier session cannot be combined with the newest one, in words; empty if it can."""
     if session == newest:
         return ""
-    if not judged(session.folder):
+    if not is_complete(session.folder):
         return "its results are not whole"
     one, other = (system.read(each.folder) for each in (session, newest))
     if not one or not other:
@@ -65,7 +65,7 @@ def apart(session: Session, newest: Session) -> str:
 def _other_sizes(one: Path, other: Path) -> list[str]:
     """Return the cells whose problem sizes differ between two sessions; empty if a plan cannot be read."""
     with contextlib.suppress(documents.Misfit):
-        return planner.other_sizes(*(documents.of(folder / "plan.json", Plan) for folder in (one, other)))
+        return planner.other_sizes(*(documents.load(folder / "plan.json", Plan) for folder in (one, other)))
     return []
 
 
@@ -75,19 +75,19 @@ def _described(folder: Path) -> dict[str, str]:
         try:
             found = record.read(path)
             return {"profile": found["profile"], "image": found["image"]["id"]}
-        except (record.Damaged, KeyError, TypeError):
+        except (record.DamagedFile, KeyError, TypeError):
             continue
     return {"profile": "", "image": ""}
 
 
-def judged(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Whether a session has all files that it is judged by."""
     return all((folder / name).exists() for name in NEEDED)
 
 
 def finished(folder: Path) -> bool:
     """Whether a session's requested runs are measured and its report is written."""
-    return judged(folder) and (folder / "report.html").exists() and not _in_stages(folder)
+    return is_complete(folder) and (folder / "report.html").exists() and not _in_stages(folder)
 
 
 def _in_stages(folder: Path) -> bool:
@@ -104,7 +104,7 @@ def begin(results: Path, study: str) -> Session:
     It is a new one, and the results so far move to the earlier sessions. A session that was begun and is not finished
     is continued instead. Nothing is lost if the process is killed, because a session's folder moves in one step.
     """
-    newest = of(results, study)[-1]
+    newest = of_study(results, study)[-1]
     if not finished(newest.folder):
         return newest
     target = results / ASIDE / study / str(newest.number)
@@ -113,7 +113,7 @@ def begin(results: Path, study: str) -> Session:
         if path.exists():
             shutil.copy2(path, newest.folder)
     newest.folder.rename(target)
-    return of(results, study)[-1]
+    return of_study(results, study)[-1]
 
 
 def note(session: Session, fresh: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from plimsoll import documents
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
-from plimsoll.errors import Damaged, PlimsollError
+from plimsoll.errors import DamagedFile, PlimsollError
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import Plan, Sizes, Topology
 from plimsoll.measuring import record, system
@@ -33,13 +33,13 @@ ROUNDED = 8
 Make = Callable[[dict, Sizes], Plan]
 
 
-def of(results: Path, study: Study, profile: dict, host: Topology, make: Make) -> Sizes:
+def of_study(results: Path, study: Study, profile: dict, host: Topology, make: Make) -> Sizes:
     """Return what a study's problem sizes follow from on a host: what was saved in `results`, as far as the sizes still
     fit.
 
-    Raise Damaged if the saved file is damaged.
+    Raise DamagedFile if the saved file is damaged.
     """
-    seen = sizing.seen(host)
+    seen = sizing.present(host)
     noted = next(filter(None, (_noted(folder, study, seen, make) for folder in _folders(results, study["id"]))), None)
     if not noted or not topology.is_identity(noted["host"], host):
         return seen
@@ -55,7 +55,7 @@ def _folders(results: Path, study: str) -> Iterator[Path]:
     Sessions are combined, so they should have the same sizes.
     """
     yield results / study
-    for session in reversed(sessions.of(results, study)[:-1]):
+    for session in reversed(sessions.of_study(results, study)[:-1]):
         noted = system.read(session.folder)
         if noted and not system.differences(noted["parts"], system.now([])):
             yield session.folder
@@ -65,7 +65,7 @@ def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
     if (folder / FILE).exists():
         return _read(folder / FILE)
     try:
-        plan = documents.of(folder / "plan.json", Plan)
+        plan = documents.load(folder / "plan.json", Plan)
     except documents.Misfit:
         return None
     if "sizes" in plan:
@@ -77,7 +77,7 @@ def _noted(folder: Path, study: Study, seen: Sizes, make: Make) -> Sizes | None:
 def _read(path: Path) -> Sizes:
     found = documents.read(path, Sizes, AGAIN)
     if found["node_bytes"] <= 0 or found["cache_bytes"] < 0:
-        raise Damaged(f"{path} is damaged (memory of no bytes): {AGAIN}.")
+        raise DamagedFile(f"{path} is damaged (memory of no bytes): {AGAIN}.")
     return found
 
 
@@ -99,7 +99,7 @@ def note(folder: Path, plan: Plan, host: Topology) -> list[str]:
 
     Return sentences about sizes that no longer fit, and about sizes that could be larger now.
     """
-    sizes, there = plan["sizes"], sizing.seen(host)["node_bytes"]
+    sizes, there = plan["sizes"], sizing.present(host)["node_bytes"]
     before = _read(folder / FILE) if (folder / FILE).exists() else sizes
     if before != sizes or not (folder / FILE).exists():
         record.write(folder / FILE, sizes)

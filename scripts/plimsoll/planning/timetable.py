@@ -47,7 +47,7 @@ class Study(NamedTuple):
     has_stages: bool = True
 
 
-class Spent(NamedTuple):
+class SpentTime(NamedTuple):
     """Time that a study was given: hours of measuring, and minutes in all where these were given."""
 
     hours: float
@@ -88,25 +88,25 @@ def foretell(studies: Iterable[str], hours: float | None = None, minutes: float 
         "pages": taken.get("rest of pages", REST_OF_PAGES) + FIGURE * sum(one.figures for one in described) / processors(),
     }
     wished = [(hours if one.has_stages else None) or one.hours or 0.0 for one in described]
-    left = [each - spent(name).hours for name, each in zip(names, wished, strict=True)]
+    left = [each - time_spent(name).hours for name, each in zip(names, wished, strict=True)]
     wanted = sum(seconds_of(one) for one in left if one > 0)
     parts["measuring"] = wanted if minutes is None else seconds_left(names, minutes) - sum(parts.values())
     return parts
 
 
-def spent(name: str) -> Spent:
+def time_spent(name: str) -> SpentTime:
     """Return the time that a study in this folder was given by commands that have ended."""
     noted = _read(Path("results", name, "repetitions.json")).get("hours")
     if not isinstance(noted, dict) or noted.get("stage") != "done":
-        return Spent(0.0, 0.0)
+        return SpentTime(0.0, 0.0)
     given = noted.get("given")
     hours = _numbers(dict(enumerate(given))) if isinstance(given, list) else {}
-    return Spent(sum(hours.values()), _numbers(noted).get("minutes", 0.0))
+    return SpentTime(sum(hours.values()), _numbers(noted).get("minutes", 0.0))
 
 
 def seconds_left(names: Iterable[str], minutes: float) -> float:
     """Return the seconds of `minutes` in all that the commands before this one have not taken for these studies."""
-    return 60 * (minutes - min((spent(name).minutes for name in names), default=0.0))
+    return 60 * (minutes - min((time_spent(name).minutes for name in names), default=0.0))
 
 
 def processors() -> int:
@@ -126,7 +126,7 @@ def hours_of(seconds: float) -> float:
 
 def say(parts: Mapping[str, float]) -> None:
     """Print the forecast, and keep it for the end, unless this command has done so before."""
-    if noted().get("start") == os.environ.get(START):
+    if read_note().get("start") == os.environ.get(START):
         return
     print(f"plimsoll: {sentence(parts)}", flush=True)
     _write(FORETOLD, {"start": os.environ.get(START), "foretold": dict(parts), "taken": {}})
@@ -139,18 +139,18 @@ def sentence(parts: Mapping[str, float]) -> str:
 
 def note(part: str, seconds: float) -> None:
     """Note how long a part of this command took, if it was foretold."""
-    if (known := noted()).get("start") == os.environ.get(START) and known:
+    if (known := read_note()).get("start") == os.environ.get(START) and known:
         _write(FORETOLD, {**known, "taken": {**known["taken"], part: known["taken"].get(part, 0.0) + seconds}})
 
 
-def noted() -> dict:
+def read_note() -> dict:
     """Return what the last command foretold and took so far; empty if there was none."""
     known = _read(FORETOLD)
     parts = {key: _numbers(known.get(key)) for key in ("foretold", "taken")}
     return {"start": known.get("start"), **parts} if parts["foretold"] else {}
 
 
-def passed() -> float:
+def seconds_passed() -> float:
     """Return the seconds since the start of this command; 0.0 if it is not known."""
     begun = re.fullmatch(r"(?:\d+-)?(\d{18,20})", os.environ.get(START, ""))
     return max(0.0, time.time() - int(begun[1]) / 1e9) if begun else 0.0
@@ -158,10 +158,10 @@ def passed() -> float:
 
 def measured_by() -> float | None:
     """Return when measuring should be done (s since 1970), as this command foretold it; None if it foretold nothing."""
-    known = noted()
+    known = read_note()
     if not known or known["start"] != os.environ.get(START):
         return None
-    return time.time() - passed() + sum(known["foretold"].values()) - known["foretold"].get("pages", 0.0)
+    return time.time() - seconds_passed() + sum(known["foretold"].values()) - known["foretold"].get("pages", 0.0)
 
 
 def note_image(name: str, seconds: float) -> None:
@@ -176,10 +176,10 @@ def summary(figures: int) -> str:
 
     What no part has noted was for the pages, which have so many figures.
     """
-    known = noted()
+    known = read_note()
     if not known or known["start"] != os.environ.get(START):
         return ""
-    foretold, whole = sum(known["foretold"].values()), passed()
+    foretold, whole = sum(known["foretold"].values()), seconds_passed()
     taken = {name: known["taken"].get(name, 0.0) for name in PARTS}
     taken["pages"] = max(0.0, whole - sum(taken.values()))
     rest = taken["pages"] - FIGURE * figures / processors()

@@ -13,8 +13,8 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from plimsoll import documents, runtimes
 from plimsoll.interchange import Cell
-from plimsoll.measuring import given_up, record, system
-from plimsoll.measuring.given_up import Group
+from plimsoll.measuring import failing_groups, record, system
+from plimsoll.measuring.failing_groups import Group
 from plimsoll.runtimes.base import Runtime
 
 ENDING = ".runtimes.json"
@@ -25,11 +25,11 @@ VARIABLE = "PLIMSOLL_TRIED"
 class Look(TypedDict):
     """Where a runtime was tried. The result holds only there."""
 
-    system: system.Seen
+    system: system.QuickFacts
     place: list[str | int]
 
 
-class Tried(TypedDict):
+class TrialResult(TypedDict):
     """The result of trying a runtime.
 
     `kinds` has each kind of runs, with the reason if runs of this kind do not work.
@@ -69,7 +69,7 @@ def _place(results: Path) -> list[str | int]:
     return [record.fingerprint(str(results.resolve())), os.statvfs(results).f_flag, os.geteuid()]
 
 
-def of_image(image: str, tried: Mapping[str, Tried], wishes: Mapping[str, str]) -> dict[str, str]:
+def of_image(image: str, tried: Mapping[str, TrialResult], wishes: Mapping[str, str]) -> dict[str, str]:
     """Return the reasons why optional runtimes, or groups of their cells, do not work on an image.
 
     A key is the image, a slash, and the runtime or group.
@@ -86,7 +86,7 @@ def of_image(image: str, tried: Mapping[str, Tried], wishes: Mapping[str, str]) 
     return reasons
 
 
-def found(results: Path, studies: Iterable[str], wishes: Mapping[str, str]) -> dict[str, str]:
+def known_failures(results: Path, studies: Iterable[str], wishes: Mapping[str, str]) -> dict[str, str]:
     """Return all that was found not to work: reasons for images (`of_image`), and what this start has given up, for
     studies.
 
@@ -98,7 +98,7 @@ def found(results: Path, studies: Iterable[str], wishes: Mapping[str, str]) -> d
         if not _is_of_another(tried, results):
             reasons |= of_image(path.name.removesuffix(ENDING), tried, wishes)
     for study in studies:
-        reasons |= {f"{study}/{group}": reason for group, reason in given_up.reasons(results / study).items()}
+        reasons |= {f"{study}/{group}": reason for group, reason in failing_groups.reasons(results / study).items()}
     return reasons
 
 
@@ -144,21 +144,21 @@ def forget_others(results: Path, images: Iterable[str]) -> bool:
     return bool(others)
 
 
-def _read(path: Path) -> dict[str, Tried]:
+def _read(path: Path) -> dict[str, TrialResult]:
     try:
-        return documents.of(path, dict[str, Tried])
+        return documents.load(path, dict[str, TrialResult])
     except documents.Misfit:
         return {}
 
 
-def _is_of_another(tried: Mapping[str, Tried], results: Path) -> bool:
+def _is_of_another(tried: Mapping[str, TrialResult], results: Path) -> bool:
     """Whether the runtimes were tried in another place, or one that did not work may work now because its system has
     changed."""
     known = runtimes.known()
     return any(_differs(one, known[name], results) for name, one in tried.items() if name in known)
 
 
-def _differs(one: Tried, runtime: Runtime, results: Path) -> bool:
+def _differs(one: TrialResult, runtime: Runtime, results: Path) -> bool:
     then, fails = one.get("look"), not one["works"] or any(one.get("kinds", {}).values())
     if then is None or then["place"] != _place(results):
         return True

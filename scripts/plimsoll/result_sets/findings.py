@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from plimsoll.claims import across, verdicts
+from plimsoll.claims import host_agreement, verdicts
 
 TURNED, OTHERWISE, ONLY_B, ONLY_A, OPEN, ALIKE = (
     "reversed",
@@ -31,7 +31,7 @@ def compare(a: Mapping[str, dict], b: Mapping[str, dict]) -> list[dict]:
 def _row(a: Mapping, b: Mapping) -> dict:
     return {
         **{"id": b["id"], "statement": b["statement"], "standing": standing(a, b)},
-        **{"a": a["verdict"], "b": b["verdict"], "encoded_alike": across.asked_alike(a, b)},
+        **{"a": a["verdict"], "b": b["verdict"], "encoded_alike": host_agreement.asked_alike(a, b)},
     }
 
 

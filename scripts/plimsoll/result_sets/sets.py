@@ -51,7 +51,7 @@ class Ran(NamedTuple):
     images: set[str]
 
 
-class Judged(NamedTuple):
+class SessionVerdicts(NamedTuple):
     """What a session says of claims: results by the claims' names, and the comparisons that these results rest on."""
 
     results: dict[str, dict]
@@ -122,9 +122,9 @@ class ResultSet:
         return self.plan["cells"] if self.plan else {}
 
     @cached_property
-    def judged(self) -> tuple[Judged, ...]:
+    def judged(self) -> tuple[SessionVerdicts, ...]:
         """Return what each session says of claims. Raise PlimsollError for a table that cannot be used."""
-        return tuple(Judged(_verdicts(folder, self.study), _comparisons(folder)) for folder in self.folders)
+        return tuple(SessionVerdicts(_verdicts(folder, self.study), _comparisons(folder)) for folder in self.folders)
 
     @property
     def verdicts(self) -> dict[str, dict]:
@@ -235,7 +235,7 @@ def _valid(runs: Path) -> Iterator[interchange.Record]:
     for path in sorted(runs.glob("*.json")):
         try:
             recorded = record.read(path)
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         if recorded["status"] == status.VALID:
             yield recorded

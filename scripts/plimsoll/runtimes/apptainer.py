@@ -20,11 +20,11 @@ from plimsoll.runtimes.base import (
     Runtime,
     Spec,
     binding_kept,
-    hidden,
     name_of,
     output,
+    without_variables,
 )
-from plimsoll.runtimes.confined import confine, release
+from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import Privileges
 
@@ -41,7 +41,7 @@ def executable() -> str:
     raise Unavailable("neither apptainer nor singularity is installed")
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Return whether Apptainer or Singularity is installed."""
     try:
         return bool(executable())
@@ -95,7 +95,7 @@ def cgroup_files(specs: Sequence[Spec]) -> list[Path]:
 
 
 @cache
-def privileged() -> bool:
+def is_privileged() -> bool:
     """Return whether Apptainer runs containers with privileges: root's, or those of its set-user-ID starter."""
     if not os.geteuid():
         return True
@@ -146,7 +146,7 @@ class ExecNode(Node):
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         options = ["--apply-cgroups", str(self.file)] if self.file else []
         prefix = execute(self.spec, *options, form=self.form, folder=folder)
-        return [*hidden(without), *(binding_kept(prefix) if self.file and keep_binding else prefix), *program]
+        return [*without_variables(without), *(binding_kept(prefix) if self.file and keep_binding else prefix), *program]
 
 
 class Apptainer(Runtime):
@@ -170,7 +170,7 @@ class Apptainer(Runtime):
         return {"Apptainer": output([executable(), "--version"]).strip()}
 
     def programs(self) -> tuple[str, ...]:
-        return (executable() if installed() else "apptainer",)
+        return (executable() if is_installed() else "apptainer",)
 
     def examine(self, image: Image) -> None:
         """Raise Outage if the launcher or the SIF is gone or has changed, or if Apptainer does not answer."""
@@ -204,7 +204,7 @@ class Singularity(Apptainer):
         """Return the version that the executable prints, and whether it has no privileges. Raise Unavailable if it
         has none and can make no user namespaces."""
         version = output([executable(), "--version"]).strip()
-        if privileged():
+        if is_privileged():
             return version
         refuse_without_user_namespaces()
         return f"{version}, without privileges"
@@ -212,7 +212,7 @@ class Singularity(Apptainer):
     def refuse(self, features) -> None:
         """Raise Unavailable if each program gets a user namespace although the starter has privileges. Ranks in
         different user namespaces cannot read each other's memory, and hang."""
-        if privileged() and "user" in features["namespaces"]:
+        if is_privileged() and "user" in features["namespaces"]:
             raise Unavailable("Apptainer makes a user namespace for each program, although its starter has privileges")
 
     def start(self, specs, on=HOST) -> list[Node]:
@@ -220,7 +220,7 @@ class Singularity(Apptainer):
         if len({spec.place for spec in specs}) > 1:
             return [ExecNode(spec, on, self.form, file) for spec, file in zip(specs, cgroup_files(specs), strict=True)]
         home, _ = confine(specs, on)
-        shared = home if privileged() else UserNamespace(home)
+        shared = home if is_privileged() else UserNamespace(home)
         return [ExecNode(spec, shared, self.form) for spec in specs]
 
     def stop(self, nodes) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes.apptainer import Apptainer, Singularity, execute
-from plimsoll.runtimes.base import HOST, LABEL, Node, Spec, binding_kept, hidden, join, needs_root
-from plimsoll.runtimes.confined import confine, parent
+from plimsoll.runtimes.base import HOST, LABEL, Node, Spec, binding_kept, join, needs_root, without_variables
+from plimsoll.runtimes.cpuset_node import confine, parent
 
 
 class GroupNode(Node):
@@ -25,7 +25,7 @@ class GroupNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         """Return the words of `apptainer exec` in the cgroups."""
-        prefix = [*join(self.joined), *hidden(without), *execute(self.spec, folder=folder)]
+        prefix = [*join(self.joined), *without_variables(without), *execute(self.spec, folder=folder)]
         return [*(binding_kept(prefix) if keep_binding else prefix), *program]
 
 

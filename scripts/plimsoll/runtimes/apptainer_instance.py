@@ -10,8 +10,8 @@ from pathlib import Path
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, processes
 from plimsoll.runtimes import mounts
-from plimsoll.runtimes.apptainer import Apptainer, Singularity, at_home, cgroup_files, executable, form_of, installed
-from plimsoll.runtimes.base import HOST, LABEL, Node, all_of, hidden, needs_root, output
+from plimsoll.runtimes.apptainer import Apptainer, Singularity, at_home, cgroup_files, executable, form_of, is_installed
+from plimsoll.runtimes.base import HOST, LABEL, Node, all_of, needs_root, output, without_variables
 from plimsoll.runtimes.networks.cni import CniNetwork
 from plimsoll.runtimes.privileges import Privileges
 
@@ -22,10 +22,10 @@ GROUPS = "apptainer"
 SUPERVISOR = "starter"
 
 
-def listed(prefix: str) -> list[dict]:
+def instances(prefix: str) -> list[dict]:
     """Return the instances whose name begins with `prefix`, as `instance list` describes them."""
-    instances = json.loads(output([executable(), "instance", "list", "--json", f"{prefix}*"]))["instances"] or []
-    return [instance for instance in instances if instance["instance"].startswith(prefix)]
+    known = json.loads(output([executable(), "instance", "list", "--json", f"{prefix}*"]))["instances"] or []
+    return [instance for instance in known if instance["instance"].startswith(prefix)]
 
 
 def stop(pids: list[int], seconds: float = 10) -> None:
@@ -78,7 +78,15 @@ class InstanceNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         where = ["--pwd", str(folder)] if folder else []
-        return [*hidden(without), executable(), "exec", *where, f"instance://{self.name}", *at_home(self.spec), *program]
+        return [
+            *without_variables(without),
+            executable(),
+            "exec",
+            *where,
+            f"instance://{self.name}",
+            *at_home(self.spec),
+            *program,
+        ]
 
 
 class SingularityInstance(Apptainer):
@@ -113,11 +121,11 @@ class SingularityInstance(Apptainer):
         prefix = specs[0].name.rstrip("0123456789")
         try:
             all_of(commands)
-            up = {instance["instance"]: instance["pid"] for instance in listed(prefix)}
+            up = {instance["instance"]: instance["pid"] for instance in instances(prefix)}
             if missing := {spec.name for spec in specs} - set(up):
                 raise Unavailable(f"instance {sorted(missing)[0]} did not start")
         except Unavailable:
-            self._stop([instance["pid"] for instance in listed(prefix)])
+            self._stop([instance["pid"] for instance in instances(prefix)])
             raise
         mounted = cgroup.mounts()
         # Without privileges an instance stays in the cgroup of the process that starts it.
@@ -159,18 +167,18 @@ class SingularityInstance(Apptainer):
             raise Outage(f"the instance {ended[0]} ended under its run", "look who stopped it")
 
     def left(self) -> list[str]:
-        return [instance["instance"] for instance in listed(LABEL)] if installed() else []
+        return [instance["instance"] for instance in instances(LABEL)] if is_installed() else []
 
     def forget(self) -> list[str]:
         """Remove the bridge and the notes of the network that Apptainer makes. Return, in words, what was removed."""
-        if not installed():
+        if not is_installed():
             return []
         told = dict(line.split("=", 1) for line in output([executable(), "buildcfg"]).splitlines() if "=" in line)
         return CNI.forget(Path(told.get("APPTAINER_CONFDIR") or told.get("SINGULARITY_CONFDIR", "/none")) / "network")
 
     def sweep(self) -> None:
-        if installed():
-            stop([instance["pid"] for instance in listed(LABEL)])
+        if is_installed():
+            stop([instance["pid"] for instance in instances(LABEL)])
         self.network.sweep()
         numbers = {path.name for root in cgroup.hierarchies() for path in root.glob(f"{GROUPS}/*") if path.name.isdigit()}
         for number in numbers:

@@ -11,8 +11,8 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes.apptainer import ExecNode, Singularity, executable, execute
-from plimsoll.runtimes.base import HOST, SHARED_MEMORY, Node, hidden, output
-from plimsoll.runtimes.confined import confine
+from plimsoll.runtimes.base import HOST, SHARED_MEMORY, Node, output, without_variables
+from plimsoll.runtimes.cpuset_node import confine
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import Privileges
 
@@ -32,7 +32,12 @@ class UserNode(ExecNode):
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         # Apptainer's notes about a container belong to the run, so they are in its folder.
         notes = ["env", f"APPTAINER_CONFIGDIR={(self.spec.temporary or self.spec.folder) / 'apptainer'}"]
-        return [*notes, *hidden(without), *execute(self.spec, *self.options, form=self.form, folder=folder), *program]
+        return [
+            *notes,
+            *without_variables(without),
+            *execute(self.spec, *self.options, form=self.form, folder=folder),
+            *program,
+        ]
 
 
 class SharensNode(UserNode):

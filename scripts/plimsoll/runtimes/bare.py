@@ -6,8 +6,8 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes import rootfs, segments
-from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, binding_kept, hidden, join
-from plimsoll.runtimes.confined import confine, release
+from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, binding_kept, join, without_variables
+from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.privileges import NAMESPACES, Privileges
 
 
@@ -23,11 +23,11 @@ class BareNode(Node):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         prefix = join(self.cpusets) if self.cpusets else []
-        return [*(binding_kept(prefix) if prefix and keep_binding else prefix), *hidden(without), *program]
+        return [*(binding_kept(prefix) if prefix and keep_binding else prefix), *without_variables(without), *program]
 
     def of_image(self, program, preload=None) -> list[str]:
         """Return the words that start a program of the image through the image's loader."""
-        return rootfs.loaded(self.root, *program, preload=preload)
+        return rootfs.loader_command(self.root, *program, preload=preload)
 
 
 class Bare(Runtime):
@@ -60,11 +60,11 @@ class Bare(Runtime):
 
         Raise Unavailable, with the first problem, if a network or a cgroup stays.
         """
-        from plimsoll.runtimes.networks import of_host  # here, because almost no start of the workflow sweeps
+        from plimsoll.runtimes.networks import host_networks  # here, because almost no start of the workflow sweeps
 
         problems = []
         # Only root makes such networks.
-        for network in of_host.ALL if not os.geteuid() else ():
+        for network in host_networks.ALL if not os.geteuid() else ():
             try:
                 network.sweep()
             except Unavailable as problem:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from plimsoll.errors import ImageGone, Unavailable
 from plimsoll.host import variables
 from plimsoll.interchange import Image
-from plimsoll.measuring.process import said
+from plimsoll.measuring.process import read_output
 from plimsoll.runtimes.networks.base import Network
 from plimsoll.runtimes.privileges import Privileges
 
@@ -198,7 +198,7 @@ class Host(Node):
     separate = False
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        return [*(["env", f"--chdir={folder}"] if folder else []), *hidden(without), *program]
+        return [*(["env", f"--chdir={folder}"] if folder else []), *without_variables(without), *program]
 
 
 HOST = Host("localhost")
@@ -303,7 +303,7 @@ class Runtime(ABC):
         It is called only after an attempt that did not end well.
         """
         if problem := self.image_problem(image):
-            raise gone(image, problem)
+            raise image_gone(image, problem)
 
     def image_problem(self, image: Image) -> str | None:
         """Return, in words, what is wrong with the files of an image from which nodes are started. Return None if
@@ -348,7 +348,7 @@ def name_of(tag: str) -> str:
     return tag.partition(":")[0].rpartition("/")[2]
 
 
-def gone(image: Image, what: str) -> ImageGone:
+def image_gone(image: Image, what: str) -> ImageGone:
     """Return the ImageGone of an image that has changed since it was built, or lacks one of its forms. `what` says
     how."""
     remedy = f"delete results/images/{name_of(image['tag'])}.json, so that the image is built again"
@@ -406,7 +406,7 @@ def binding_kept(prefix: list[str]) -> list[str]:
     return [str(BINDING), *prefix, "taskset", "-c", "BINDING"]
 
 
-def hidden(names: Sequence[str]) -> list[str]:
+def without_variables(names: Sequence[str]) -> list[str]:
     """Return the prefix that removes variables from the environment of a command. It is empty if there are no names."""
     return ["env", *(word for name in names for word in ("-u", name))] if names else []
 
@@ -423,7 +423,7 @@ def output(command: list[str], seconds: float = 60) -> str:
         raise Unavailable(f"{command[0]} is not installed") from error
     except PermissionError as error:
         raise Unavailable(f"{command[0]} may not be run by this user") from error
-    told = said(process, seconds)
+    told = read_output(process, seconds)
     if told is None:
         raise Unavailable(f"'{' '.join(command[:3])}' did not answer within {seconds:g} s")
     if process.returncode:
@@ -454,7 +454,7 @@ def all_of(commands: list[list[str]], seconds: float = START_SECONDS) -> list[st
     processes = [_begun(command) for command in commands]
     outputs, problem = [], None
     for command, process in zip(commands, processes, strict=True):
-        out, err = said(process, seconds) or ("", f"it did not end within {seconds:g} s")
+        out, err = read_output(process, seconds) or ("", f"it did not end within {seconds:g} s")
         outputs.append(out)
         if process.returncode:
             problem = _failed(command, process.returncode, err or out)

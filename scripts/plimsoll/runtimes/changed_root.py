@@ -7,7 +7,7 @@ where memory is limited. The names of files are the image's.
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.runtimes.base import HOST, Node, Spec, hidden, join, needs_root
+from plimsoll.runtimes.base import HOST, Node, Spec, join, needs_root, without_variables
 
 SCRIPT = Path(__file__).with_name("changed-root.sh")
 
@@ -31,4 +31,4 @@ class ChangedRoot(Node):
         chdir = ["env", f"--chdir={folder}"] if folder else []
         prefix = join(self.limited) if self.limited else []
         paths = map(str, (self.spec.image["rootfs"], self.new, self.spec.folder, self.temporary))
-        return [*prefix, *hidden(without), "unshare", "--mount", "sh", str(SCRIPT), *paths, *chdir, *program]
+        return [*prefix, *without_variables(without), "unshare", "--mount", "sh", str(SCRIPT), *paths, *chdir, *program]

@@ -12,8 +12,8 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
-from plimsoll.runtimes.base import HOST, UNPACKED, Node, Runtime, Spec, binding_kept, hidden, join, output
-from plimsoll.runtimes.confined import confine, release
+from plimsoll.runtimes.base import HOST, UNPACKED, Node, Runtime, Spec, binding_kept, join, output, without_variables
+from plimsoll.runtimes.cpuset_node import confine, release
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import IN_NAMESPACE, Privileges
 
@@ -46,7 +46,7 @@ class CharliecloudNode(Node):
         own = self.spec.folder
         return [
             *(binding_kept(prefix) if prefix and keep_binding else prefix),
-            *(hidden(without) or ["env"]),
+            *(without_variables(without) or ["env"]),
             f"--chdir={own}",
             USER,
             f"HOME={self.spec.home}",

@@ -15,7 +15,7 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, processes, variables
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import LABEL, LABELLED, REMOVABLE, gone, join, output
+from plimsoll.runtimes.base import LABEL, LABELLED, REMOVABLE, image_gone, join, output
 from plimsoll.runtimes.engine import ANSWER_SECONDS, Engine
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
 from plimsoll.runtimes.privileges import CONFINED, Privileges
@@ -132,7 +132,11 @@ class Docker(Engine):
         shim.
         """
         end = time.monotonic() + SHIM_SECONDS
-        while there := [n for n in processes.named([SHIM]) if set(identities) & set(processes.words(n))] if identities else []:
+        while (
+            there := [n for n in processes.pids_by_name([SHIM]) if set(identities) & set(processes.words(n))]
+            if identities
+            else []
+        ):
             if time.monotonic() > end:
                 for number in there:
                     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -158,7 +162,7 @@ class Docker(Engine):
         """Raise Outage if something that every engine needs fails, or if the image is not the one that was built."""
         super().examine(image)
         if lacking := self.lacking(image):
-            raise gone(image, lacking)
+            raise image_gone(image, lacking)
         self.refuse_idle(image["id"])
 
     def lacking(self, image: Image) -> str | None:
@@ -246,14 +250,14 @@ def is_ours() -> bool:
 
 def start_engine() -> None:
     """Start the engine as set-up does. Raise Unavailable if it does not answer in time."""
-    from plimsoll.measuring import means  # here, because a run that ends well does not need it
+    from plimsoll.measuring import resources  # here, because a run that ends well does not need it
 
     # The engine outlives the run, so it must neither be taken for a process of the run nor be counted as one.
     root = cgroup.mounts().get("unified")
     apart = [*(join([root]) if root else []), "env", "-u", lock.VARIABLE]
-    limit = f"{means.WAIT_SECONDS:g}"
+    limit = f"{resources.WAIT_SECONDS:g}"
     try:
-        output([*apart, "timeout", "--kill-after=5", limit, "bash", str(paths.PROJECT / START)], means.WAIT_SECONDS + 10)
+        output([*apart, "timeout", "--kill-after=5", limit, "bash", str(paths.PROJECT / START)], resources.WAIT_SECONDS + 10)
     except Unavailable as problem:
         raise Unavailable(f"{START} could not start the Docker engine within {limit} s") from problem
 

@@ -92,7 +92,7 @@ class DockerElsewhere(Docker):
 @contextlib.contextmanager
 def held(host: str) -> Iterator[None]:
     """Hold a machine's lock, so that no other workflow measures there. Raise Unavailable if another holds it."""
-    words = second_host.Reached(host).enter(["sh", "-c", HELD])
+    words = second_host.SshMachine(host).enter(["sh", "-c", HELD])
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as holding:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.errors import Unavailable
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.interchange import Image
 from plimsoll.runtimes.base import HOST, Node, Spec, output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.nested import engine_folders
-from plimsoll.runtimes.networks import of_host
+from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.base import HostNetwork, Network
 from plimsoll.runtimes.privileges import CONFINED, Privileges
 
@@ -32,7 +32,7 @@ ENGINE = "/var/lib/docker"
 SETTINGS = "/etc/docker/daemon.json"
 # Settings of an engine on the host's network: it leaves the host's firewall and bridges alone. It gets a bridge of
 # ours, because Docker without any bridge would remove the bridge of the host's engine.
-ON_HOST = {"bridge": of_host.CHILDREN.device, "iptables": False, "ip-masq": False, "ip-forward": False}
+ON_HOST = {"bridge": host_networks.CHILDREN.device, "iptables": False, "ip-masq": False, "ip-forward": False}
 # A parent that takes longer to be ready hangs, and so does one that takes longer to end (s).
 READY_SECONDS, END_SECONDS = 120.0, 30
 LOOK_SECONDS = 0.02
@@ -87,7 +87,7 @@ class Parents(Docker):
             self.options = (*self.options[: own - 1], "--volumes-from", volume_of, *self.options[own + 1 :])
 
     def words(self, spec):
-        own = engine_folders.of(spec.name)
+        own = engine_folders.of_parent(spec.name)
         return [f"{own}:{ENGINE}" if word == ENGINE and own.is_dir() else word for word in super().words(spec)]
 
     def remove(self, names, on=HOST):
@@ -128,7 +128,7 @@ class DockerNested(Docker):
         """
         refuse_others(specs[0].image)
         if any(map(on_host, specs)):
-            of_host.CHILDREN.set_up(on)
+            host_networks.CHILDREN.set_up(on)
         ready = has_loaded(specs[0], on)
         wanted = [parent_of(spec, loads=not ready) for spec in specs]
         if ready:
@@ -152,7 +152,7 @@ class DockerNested(Docker):
         parents, host = [node.on.name for node in nodes], nodes[0].on.on
         end(parents, host)
         PARENTS.remove(parents, host)
-        of_host.CHILDREN.sweep()
+        host_networks.CHILDREN.sweep()
 
     def sweep(self) -> None:
         try:
@@ -174,7 +174,7 @@ def has_loaded(spec: Spec, on: Node = HOST) -> bool:
     image = spec.image
     if not engine_folders.usable(image):
         return False
-    if not engine_folders.loaded(image).is_dir():
+    if not engine_folders.with_image(image).is_dir():
         parent = parent_of(spec._replace(name=f"{spec.name}-loads", parent_network=None))
         try:
             engine_folders.make(parent.name)
@@ -214,7 +214,7 @@ def parent_of(spec: Spec, children: int = 0, loads: bool = True) -> Spec:
     mounts = [(spec.image["archive"], ARCHIVE)]
     if on_host(spec):
         settings = notes_of(spec).with_suffix(".json")
-        shared.write(settings, json.dumps(ON_HOST))
+        run_files.write(settings, json.dumps(ON_HOST))
         mounts.append((str(settings), SETTINGS))
     return spec._replace(
         name=name,
@@ -258,7 +258,7 @@ def moments(notes: Path) -> dict[str, float]:
     A line that is still being written is left out. Raise Unavailable if there is a line that no parent writes.
     """
     found: dict[str, float] = {}
-    for line in shared.text(notes, NOTES_BYTES).split("\n")[:-1]:
+    for line in run_files.text(notes, NOTES_BYTES).split("\n")[:-1]:
         if not (row := NOTED.fullmatch(line)) or row["part"] in found:
             raise Unavailable(f"{notes} has a line that no parent notes")
         found[row["part"]] = float(row["moment"])

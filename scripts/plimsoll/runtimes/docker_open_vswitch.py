@@ -4,7 +4,7 @@ section IV-E)."""
 from plimsoll.host import topology
 from plimsoll.runtimes.base import needs_root, output
 from plimsoll.runtimes.docker import Docker
-from plimsoll.runtimes.networks import of_host, wired
+from plimsoll.runtimes.networks import host_networks, switch_network
 
 
 class DockerOpenVSwitch(Docker):
@@ -13,7 +13,7 @@ class DockerOpenVSwitch(Docker):
     name = "docker-open-vswitch"
     label = "Docker on Open vSwitch"
     colour, hatch = "#44aa99", "oo"
-    network = of_host.SWITCH
+    network = host_networks.SWITCH
     packages = ("openvswitch-switch", "ethtool")
     variant_of = "docker"
 
@@ -21,10 +21,10 @@ class DockerOpenVSwitch(Docker):
         """Return the versions of the engine and of the switch, and whether the switch works in the kernel or in user
         space. Raise Unavailable without root, or if another Open vSwitch uses the kernel."""
         needs_root("making switches")
-        wired.refuse_another()
+        switch_network.refuse_another()
         version = output(["ovs-vswitchd", "--version"]).splitlines()[0].split()[-1]
         output(["ethtool", "--version"])
-        return f"{super().check()}, Open vSwitch {version} in {'the ' * wired.in_kernel()}{topology.open_vswitch()}"
+        return f"{super().check()}, Open vSwitch {version} in {'the ' * switch_network.in_kernel()}{topology.open_vswitch()}"
 
     def programs(self) -> tuple[str, ...]:
         return (*super().programs(), "ovs-vswitchd")

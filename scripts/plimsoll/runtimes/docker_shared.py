@@ -12,7 +12,7 @@ need three of the host's namespaces:
 from pathlib import Path
 
 from plimsoll.runtimes import segments
-from plimsoll.runtimes.base import HOST, LABEL, Node, hidden
+from plimsoll.runtimes.base import HOST, LABEL, Node, without_variables
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import EngineNode
 from plimsoll.runtimes.networks.base import HostNetwork
@@ -30,7 +30,7 @@ class SharedNode(EngineNode):
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         where = ["env", f"--chdir={folder or self.spec.folder}"]
-        return [*where, *hidden(without), str(HANDS_ON), *self.command, self.name, *program]
+        return [*where, *without_variables(without), str(HANDS_ON), *self.command, self.name, *program]
 
 
 class DockerSharedDaemon(Docker):

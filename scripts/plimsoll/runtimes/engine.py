@@ -222,9 +222,9 @@ class Engine(Runtime):
         except Unavailable as problem:
             cause = f"the network {self.network.name} cannot be made ({problem})"
             raise Outage(cause, f"make room for it ({' '.join(self.command)} network ls)") from problem
-        from plimsoll.measuring import means  # here, because a run that ends well does not need it
+        from plimsoll.measuring import resources  # here, because a run that ends well does not need it
 
-        means.refuse_full(self.storage())
+        resources.refuse_full(self.storage())
 
     def lacking(self, image: Image) -> str | None:
         """Return, in words, that an engine which answers does not have an image as it was built. Return None if it

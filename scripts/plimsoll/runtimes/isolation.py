@@ -14,7 +14,7 @@ from plimsoll import runtimes, spelling
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import LABEL, Node, Runtime, Spec, gone, output
+from plimsoll.runtimes.base import LABEL, Node, Runtime, Spec, image_gone, output
 
 PROBE = Path(__file__).with_name("probe.sh")
 # Time during which a runtime that exists may fail to start a node (s): an engine restarts its containerd within
@@ -128,7 +128,7 @@ def _observed(runtime: Runtime, image: Image, restore: Callable[[Image], None]) 
 
 def _restore(image: Image, changed: str, restore: Callable[[Image], None], reason: Unavailable) -> None:
     """Make an image again after `changed` was found, and print a message. Raise Unavailable if that fails."""
-    print(f"plimsoll: {gone(image, changed).cause}: it is made again from its copy.", file=sys.stderr, flush=True)
+    print(f"plimsoll: {image_gone(image, changed).cause}: it is made again from its copy.", file=sys.stderr, flush=True)
     try:
         restore(image)
     except (Outage, Unavailable, OSError) as problem:

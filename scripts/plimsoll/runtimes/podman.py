@@ -10,7 +10,7 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import kill
-from plimsoll.runtimes.base import HOST, Node, gone, needs_root, output
+from plimsoll.runtimes.base import HOST, Node, image_gone, needs_root, output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import ANSWER_SECONDS, Engine
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
@@ -84,7 +84,7 @@ class Podman(Engine):
         from Docker."""
         super().examine(image)
         if lacking := self.lacking(image):
-            raise gone(image, lacking)
+            raise image_gone(image, lacking)
         if _has(self.command, image["id"]):
             self.refuse_idle(image["id"])
 

@@ -11,7 +11,7 @@ def libraries(rootfs: Path) -> Path:
     return next((rootfs / "usr/lib").glob("*-linux-gnu*"), rootfs / "usr/lib")
 
 
-def loaded(rootfs: Path, program: str, *arguments: str, preload: str | None = None) -> list[str]:
+def loader_command(rootfs: Path, program: str, *arguments: str, preload: str | None = None) -> list[str]:
     """Return the command that runs a program of the unpacked image with the image's loader and libraries.
 
     `preload` is a library of the image that is loaded before the others.

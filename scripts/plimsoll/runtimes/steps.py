@@ -12,7 +12,7 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes.apptainer import Singularity
-from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, hidden, needs_root
+from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, needs_root, without_variables
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import Engine
@@ -52,7 +52,7 @@ class HostNode(Node):
     separate = False
 
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
-        return [*hidden(without), *HOST.enter(program, folder)]
+        return [*without_variables(without), *HOST.enter(program, folder)]
 
 
 class AsInstalled(Runtime):

@@ -74,15 +74,15 @@ class VirtualMachine(Runtime):
 
         Raise Unavailable, with a guest's last words, if one is not ready in time.
         """
-        from plimsoll.runtimes.guests import running
+        from plimsoll.runtimes.guests import guest_node
 
-        guests: list[running.Guest] = []
+        guests: list[guest_node.Guest] = []
         try:
             for spec in specs:
-                guests.append(running.start(self._words(spec, on), spec, on))
-            running.wait(guests)
+                guests.append(guest_node.start(self._words(spec, on), spec, on))
+            guest_node.wait(guests)
         except BaseException:
-            running.stop(guests)
+            guest_node.stop(guests)
             raise
         return list(guests)
 
@@ -105,15 +105,15 @@ class VirtualMachine(Runtime):
 
     def collect(self, specs) -> list[Afterwards]:
         """Copy back what guests of `foreground` have written into their folders. Return what is known about them."""
-        from plimsoll.runtimes.guests import running
+        from plimsoll.runtimes.guests import guest_node
 
-        return [running.collect(spec) for spec in specs]
+        return [guest_node.collect(spec) for spec in specs]
 
     def stop(self, nodes) -> None:
         """Switch guests off. Nothing that they have written is kept."""
-        from plimsoll.runtimes.guests import running
+        from plimsoll.runtimes.guests import guest_node
 
-        running.stop(nodes)
+        guest_node.stop(nodes)
 
     def remove(self, names: Sequence[str], on: Node = HOST) -> None:
         """Kill guests that `foreground` created. Most have ended already."""

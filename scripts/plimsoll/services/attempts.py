@@ -76,5 +76,5 @@ class ServiceAttempts(design.Attempts, ABC):
         if problem := run.problem(measured):
             return {**measured, "status": status.INVALID, "reason": problem}
         if during["disturbed"]:
-            return {**measured, **noise.disturbed(during)}
+            return {**measured, **noise.disturbance(during)}
         return {**measured, "status": status.VALID, "reason": None}

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plimsoll import runtimes
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import HOST, Node, Spec, output
-from plimsoll.runtimes.networks.second_host import Reached
-from plimsoll.services.kept import wait_for
+from plimsoll.runtimes.networks.second_host import SshMachine
+from plimsoll.services.containers import wait_for
 from plimsoll.workloads.base import InvalidOutput, Role
 
 # Time limit for a server on another machine to end (s).
@@ -23,7 +23,7 @@ NOBODY = 65534
 SETTLED = 0.5
 
 
-def settled(far: Reached, image: dict, processor: int, idle: dict) -> dict:
+def settled(far: SshMachine, image: dict, processor: int, idle: dict) -> dict:
     """Prepare another machine as the server's host: give it the image's files, choose the `processor` that serves, and
     wait until it is idle.
 
@@ -34,7 +34,7 @@ def settled(far: Reached, image: dict, processor: int, idle: dict) -> dict:
     return idle_there(far, idle)
 
 
-def idle_there(far: Reached, idle: dict) -> dict:
+def idle_there(far: SshMachine, idle: dict) -> dict:
     """Wait until another machine is idle, and return how idle it was.
 
     Raise InvalidOutput if it did not become idle in time, by the plan's limits `idle`.
@@ -52,7 +52,7 @@ def listening(host: Node, spec: Spec, role: Role, log: Path) -> Iterator[Node]:
 
     `host` is where the node runs, `log` takes what the program prints. Raise Unavailable if it does not listen.
     """
-    server = host if isinstance(host, Reached) else runtimes.find("bare").start([spec], host)[0]
+    server = host if isinstance(host, SshMachine) else runtimes.find("bare").start([spec], host)[0]
     process, seconds = _started(server, [*_harmless(server), *server.of_image(list(role.command))], log)
     try:
         wait_for(server, role)
@@ -79,9 +79,9 @@ def _started(server: Node, program: list[str], log: Path) -> tuple[subprocess.Po
     The kernel's scheduler may group programs by session, and programs in containers are in groups of their own. On
     another machine the server ends when its standard input is closed, which takes time.
     """
-    there = isinstance(server, Reached)
+    there = isinstance(server, SshMachine)
     words, stdin = (server.kept(program), subprocess.PIPE) if there else (server.inside(program), subprocess.DEVNULL)
-    with shared.new_file(log) as said:
+    with run_files.new_file(log) as said:
         started = subprocess.Popen(words, stdin=stdin, stdout=said, stderr=said, start_new_session=True)
     return started, END_SECONDS if there else 0.0
 

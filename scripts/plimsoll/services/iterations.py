@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plimsoll.measuring import strays
-from plimsoll.workloads import loop, printed
+from plimsoll.workloads import loop, program_output
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
 # A program cannot take longer than its process. Their clocks may differ by this share, or by this time (s) if that is
@@ -13,7 +13,7 @@ from plimsoll.workloads.base import InvalidOutput, Microservice
 SHARE, LEAST = 0.05, 0.05
 
 
-def judged(service: Microservice, parameters: dict, limit: float, folders: Sequence[Path]) -> list[dict]:
+def read(service: Microservice, parameters: dict, limit: float, folders: Sequence[Path]) -> list[dict]:
     """Return a microservice's iterations in order, from the folders of its loops.
 
     Each has what the log says, a running number, `values` (None if it failed) and the `reason` of the failure (None if
@@ -33,7 +33,7 @@ def kernels(service: Microservice, folders: Sequence[Path]) -> dict[str, str]:
     for folder in folders:
         for iteration in loop.all_of(folder):
             with contextlib.suppress(InvalidOutput):
-                chosen |= service.kernels(printed.text_of(loop.output_of(folder, iteration["iteration"])))
+                chosen |= service.kernels(program_output.text_of(loop.output_of(folder, iteration["iteration"])))
     return chosen
 
 
@@ -53,7 +53,7 @@ def _outcome(service: Microservice, parameters: dict, limit: float, folder: Path
     if iteration["left"]:
         return {"values": None, "reason": strays.reason(iteration["left"])}
     try:
-        values = service.results(printed.text_of(loop.output_of(folder, iteration["iteration"])), parameters)
+        values = service.results(program_output.text_of(loop.output_of(folder, iteration["iteration"])), parameters)
         _refuse_longer(service.took(values, parameters), iteration["end"] - iteration["begin"])
         service.check_use(iteration, parameters)
     except InvalidOutput as problem:

@@ -18,7 +18,7 @@ SEEN = (
 ASKED = "{ " + SEEN + "; } 2>/dev/null"
 
 
-def seen(text: str) -> dict:
+def parse(text: str) -> dict:
     """Parse what SEEN prints in a container: its limits.
 
     They are `cpus`, `nodes`, `memory_bytes` and `block_io_weight`. A container whose own group has no memory limit, and

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from plimsoll.host import cgroup, processes
 from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 # The processes that start containers, directly or through another process.
 ENGINE = ("dockerd", "containerd")
@@ -21,12 +21,12 @@ def snapshots(attempt: Attempt, services: Services) -> Iterator[Callable[[], noi
     process is in two groups.
     """
     mounted = cgroup.mounts()
-    with cgroup.counting(processes.named(ENGINE), mounted) as engine:
+    with cgroup.counting(processes.pids_by_name(ENGINE), mounted) as engine:
 
         def snapshot() -> noise.Snapshot:
             programs = contained = services.groups()
             if engine:
-                moved = (cgroup.moved(group, mounted, mounted["unified"]) for group in contained)
+                moved = (cgroup.counterpart(group, mounted, mounted["unified"]) for group in contained)
                 contained = [*engine, *filter(None, moved)]
             daemons = () if engine else services.runtime.daemons
             # The engine may share its group with other users' programs, so only the containers' own groups are watched

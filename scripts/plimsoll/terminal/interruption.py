@@ -58,7 +58,7 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
 
 
 @contextlib.contextmanager
-def explained() -> Iterator[None]:
+def explain() -> Iterator[None]:
     """Make Ctrl-C between two workflows that this process starts end it with the one line."""
     try:
         yield

@@ -15,7 +15,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.interchange import Plan
 from plimsoll.measuring import status
 from plimsoll.planning import availability
-from plimsoll.terminal import measured_runs, requested
+from plimsoll.terminal import measured_runs, request
 
 Run = tuple[str, int]
 GAP = 2
@@ -154,7 +154,7 @@ def _watched(study: dict, plan: Plan, instrument: str) -> list[str]:
     """Return the figures that show cells under an instrument."""
 
     def shows(name: str) -> bool:
-        return any(cell["instrument"] == instrument for cell in availability.shown(plan, study, name))
+        return any(cell["instrument"] == instrument for cell in availability.shown_cells(plan, study, name))
 
     return [name for name in study["figures"] if shows(name)]
 
@@ -165,7 +165,7 @@ def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, 
     paths = {cell["path"] for cell in cells}
     runs = [run for run in plan["order"] if run[0] in paths]
     words = state(cells, runs, there).words if runs else UNAVAILABLE
-    return name, words, reasons.mark(cells), requested.ranges(figures)
+    return name, words, reasons.mark(cells), request.ranges(figures)
 
 
 def _outcome(
@@ -189,7 +189,7 @@ def _figure(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, lis
     A drawing of the design has no runs and no cells.
     """
     runs = availability.figure_runs(plan, study, name)
-    return availability.figure(plan, study, name), runs, availability.shown(plan, study, name) if runs else []
+    return availability.figure(plan, study, name), runs, availability.shown_cells(plan, study, name) if runs else []
 
 
 def _table(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, list[Run], list[dict]]:
@@ -200,7 +200,7 @@ def _table(study: dict, plan: Plan, name: str) -> tuple[Unavailable | None, list
     if name not in of_runs(study):
         return None, [], []
     runs = availability.runs(plan, study, name)
-    return availability.table(plan, study, name), runs, availability.shown(plan, study, name) if runs else []
+    return availability.table(plan, study, name), runs, availability.shown_cells(plan, study, name) if runs else []
 
 
 class Kind(NamedTuple):
@@ -218,7 +218,7 @@ class Kind(NamedTuple):
 
 KINDS = (
     Kind("figures", ".pdf", lambda study: study["figures"], _figure),
-    Kind("tables", ".csv", lambda study: sorted(requested.tables(study)), _table),
+    Kind("tables", ".csv", lambda study: sorted(request.tables(study)), _table),
 )
 
 
@@ -240,13 +240,13 @@ def wholes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile: st
 
     def left(name: str) -> float:
         runs = [run for run in plans[name]["order"] if there[name].get(run) in measured_runs.LEFT]
-        return requested.seconds(plans[name], runs) if runs else 0.0
+        return request.seconds(plans[name], runs) if runs else 0.0
 
     return [
         Whole(
             name,
             state(plan["cells"].values(), plan["order"], there[name]),
-            sum(left(brought) for brought in studies.selected(name) if brought in plans),
+            sum(left(brought) for brought in studies.select(name) if brought in plans),
             spelling.command("reproduce", name, profile=chosen),
         )
         for name, plan in plans.items()
@@ -259,7 +259,7 @@ def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile
         (
             whole.name,
             whole.state.words if whole.state.runs else UNAVAILABLE,
-            requested.duration(whole.seconds) if whole.seconds else "",
+            request.duration(whole.seconds) if whole.seconds else "",
             whole.command,
         )
         for whole in wholes(plans, there, profile)

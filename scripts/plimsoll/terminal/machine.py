@@ -17,7 +17,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.host import threads
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record
-from plimsoll.planning import configured, tries
+from plimsoll.planning import study_plans, tries
 from plimsoll.terminal import listing, measured_runs
 
 PATIENCE_SECONDS = 1.5
@@ -49,12 +49,12 @@ class Machine(NamedTuple):
 def collect(designs: Mapping[str, Design], settings: list[str]) -> Machine:
     """Return what is known of the studies that the configuration selects."""
     config = configuration.read(settings)
-    loaded = {name: studies.load(name, designs) for name in studies.selected(config["studies"])}
+    loaded = {name: studies.load(name, designs) for name in studies.select(config["studies"])}
     wishes = studies.wishes_of_all(loaded.values(), config["runtimes"])
     runtimes = look(wishes)
     silent = {name: runtime.reason for name, runtime in runtimes.items() if runtime.wish == "optional" and runtime.reason}
-    unavailable = {} if config.get("host_file") else silent | tries.found(RESULTS, loaded, wishes)
-    plans = configured.plans(loaded, config, configured.host(config), unavailable, RESULTS)
+    unavailable = {} if config.get("host_file") else silent | tries.known_failures(RESULTS, loaded, wishes)
+    plans = study_plans.plans(loaded, config, study_plans.host(config), unavailable, RESULTS)
     there = {name: measured_runs.of_runs(RESULTS / name, plan, plan["order"]) for name, plan in plans.items()}
     return Machine(config["profile"], loaded, plans, there, runtimes)
 
@@ -93,7 +93,7 @@ def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
     # Each is looked up here first, so that several threads do not do it at the same time.
     for name in wishes:
         runtimes.find(name)
-    asked = [threads.started(partial(ask, name), daemon=True) for name, wish in wishes.items() if wish != "off"]
+    asked = [threads.start(partial(ask, name), daemon=True) for name, wish in wishes.items() if wish != "off"]
     for thread in asked:
         thread.join(PATIENCE_SECONDS)
     silent = f"it did not answer within {PATIENCE_SECONDS:g} s"

@@ -24,7 +24,7 @@ def of_record(path: str, fingerprint: str) -> str | None:
         glanced = record.glance(path)
     except FileNotFoundError:
         return None
-    except record.Damaged:
+    except record.DamagedFile:
         return DAMAGED
     return glanced["status"] if glanced["fingerprint"] == fingerprint else STALE
 

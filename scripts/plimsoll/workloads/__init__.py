@@ -28,7 +28,7 @@ def find(name: str, kind: type[Kind] = Workload) -> Kind:
     return registry.find(of_kind(kind), kind.in_words, name)
 
 
-def described(parameters: dict[str, dict]) -> dict[str, dict]:
+def describe(parameters: dict[str, dict]) -> dict[str, dict]:
     """Describe microservices for a plan, given their parameters by name.
 
     Each has `label`, `letter` (the papers', with a star if it is a substitute), `resources`, and `stands_for`: the

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = "/opt/plimsoll/bin"
-# Where containers mount the folders of programs that the user has supplied (plimsoll.images.supplied).
+# Where containers mount the folders of programs that the user has supplied (plimsoll.images.supplied_programs).
 SUPPLIED = "/opt/plimsoll/supplied"
 
 
@@ -128,7 +128,7 @@ class Microservice(Workload):
 
     `label` is its name for people, `short` its letter in the papers, `resources` what it uses most, `stage` its image
     in containers/microservices/Dockerfile. `supplied` says that the user may supply its program
-    (plimsoll.images.supplied).
+    (plimsoll.images.supplied_programs).
     """
 
     in_words = "microservice"

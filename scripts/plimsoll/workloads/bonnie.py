@@ -3,8 +3,8 @@
 import math
 from collections.abc import Mapping
 
-from plimsoll.errors import shown
-from plimsoll.workloads import printed
+from plimsoll.errors import quote
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 # Columns of its CSV (format 1.98), counted from 0, in kB/s and 1/s.
@@ -49,12 +49,12 @@ class Bonnie(Microservice):
         line = text.removesuffix("\n")
         fields = line.split(",")
         if fields[0] != FORMAT or len(fields) != FIELDS or line == text or "\n" in line:
-            raise InvalidOutput(f"it printed no line of its format {FORMAT}: {shown(line)}")
+            raise InvalidOutput(f"it printed no line of its format {FORMAT}: {quote(line)}")
         if fields[SIZE] not in _sizes(parameters["data_megabytes"]):
-            raise InvalidOutput(f"it wrote {shown(fields[SIZE])}, and not {parameters['data_megabytes']} MiB")
+            raise InvalidOutput(f"it wrote {quote(fields[SIZE])}, and not {parameters['data_megabytes']} MiB")
         if "+" in "".join(fields[column] for column in self.columns.values()):
             raise InvalidOutput("it printed no number for one of its tests: they were too short to be timed")
-        found = {name: printed.number(fields[column]) for name, column in self.columns.items()}
+        found = {name: program_output.number(fields[column]) for name, column in self.columns.items()}
         if not all(0 < value < MOST for value in found.values()):
             raise InvalidOutput(f"it printed {found}")
         return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput, Microservice, Room
 
 PROGRAM = "/usr/bin/hardinfo"
@@ -10,7 +10,8 @@ PROGRAM = "/usr/bin/hardinfo"
 # about the machine.
 OPTIONS = ("-a", "-m", "benchmark.so", "-g", "short", "-b")
 # Form of the line that it prints: the result, the seconds that it took, and the number of threads.
-PRINTED = f"(?P<result>{printed.fixed(6)}); (?P<seconds>{printed.fixed(6)}); (?P<threads>{printed.INTEGER})\n"
+NUMBER = program_output.fixed_point(6)
+PRINTED = f"(?P<result>{NUMBER}); (?P<seconds>{NUMBER}); (?P<threads>{program_output.INTEGER})\n"
 # Upper limit for a plausible result: no processor reaches it.
 MOST = 1e9
 
@@ -37,7 +38,7 @@ class HardInfo(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Return `result`, in HardInfo's unit, and `threads`."""
-        found = printed.numbers(PRINTED, text)
+        found = program_output.numbers(PRINTED, text)
         if not 0 < found["result"] < MOST or 0 in found.values():
             raise InvalidOutput(f"it printed the result {found['result']:g} of {found['threads']:g} threads")
         return {name: found[name] for name in ("result", "threads")}

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.errors import PlimsollError, shown
-from plimsoll.host import shared
-from plimsoll.workloads import printed, stream
+from plimsoll.errors import PlimsollError, quote
+from plimsoll.host import run_files
+from plimsoll.workloads import program_output, stream
 from plimsoll.workloads.base import Application, InvalidOutput, Work
 
 # By our name of a section: HPCC's name, and the values that it must have printed.
@@ -37,7 +37,7 @@ RESIDUAL = 16.0
 FFT_ERROR = 1e-10
 # The end of hpccoutf.txt.
 END = re.compile(r"End of Summary section[.]\n#+\nEnd of HPC Challenge tests[.]\nCurrent time [^\n]*\n\n#{72}\n\Z")
-NUMBER = re.compile(f"-?{printed.GENERAL}")
+NUMBER = re.compile(f"-?{program_output.GENERAL}")
 
 
 class Line(NamedTuple):
@@ -53,7 +53,11 @@ class Line(NamedTuple):
 
 
 def _line(pattern: str, digits: int, factor: float = 1.0) -> Line:
-    return Line(pattern.format(number=f"({printed.fixed(digits)})", other=printed.fixed(digits)), factor, digits)
+    return Line(
+        pattern.format(number=f"({program_output.fixed_point(digits)})", other=program_output.fixed_point(digits)),
+        factor,
+        digits,
+    )
 
 
 _DETAILED = "Detailed benchmark results:\nPing Pong:\n"
@@ -243,15 +247,15 @@ class Hpcc(Application):
 
     def prepare(self, folder: Path, parameters: dict) -> None:
         """Write hpccinf.txt and the list of sections."""
-        shared.write(folder / "hpccinf.txt", INPUT.format(**parameters))
-        shared.write(folder / "hpccsections.txt", SECTIONS[parameters["section"]][0] + "\n")
+        run_files.write(folder / "hpccinf.txt", INPUT.format(**parameters))
+        run_files.write(folder / "hpccsections.txt", SECTIONS[parameters["section"]][0] + "\n")
 
     def results(self, folder: Path, parameters: dict) -> dict[str, float]:
         """Return the values in the summary of hpccoutf.txt.
 
         Raise InvalidOutput if they differ from what the section printed itself, or if HPCC's own checks did not pass.
         """
-        text = printed.text_of(folder / "hpccoutf.txt")
+        text = program_output.text_of(folder / "hpccoutf.txt")
         summary = check(parse(text), parameters["section"])
         compare(text, summary, parameters["section"])
         return summary
@@ -284,7 +288,7 @@ def parse(text: str) -> dict[str, float]:
     for line in summary_part.strip("\n").split("\n"):
         name, equals, value = line.partition("=")
         if not equals or name in seen:
-            raise InvalidOutput(f"the summary of hpccoutf.txt has the line {shown(line)}, or has it twice")
+            raise InvalidOutput(f"the summary of hpccoutf.txt has the line {quote(line)}, or has it twice")
         seen.add(name)
         # Dates and names are not results. A section that did not run is no result either: what HPCC prints for it need
         # not be a number.
@@ -312,7 +316,7 @@ def compare(text: str, summary: dict[str, float], section: str) -> None:
         raise InvalidOutput(f"hpccoutf.txt does not hold exactly one section {region}")
     for name in SECTIONS[section][1]:
         own, rounded = (hpl_rate(summary), 0.0) if name == HPL_RATE else _own(part, name, region)
-        printed.agree(name, summary[name], own, HPL_SHARE if name == HPL_RATE else SIX_DIGITS, rounded)
+        program_output.agree(name, summary[name], own, HPL_SHARE if name == HPL_RATE else SIX_DIGITS, rounded)
 
 
 def _own(part: str, name: str, region: str) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput, Microservice, Role, Room
 
 PROGRAM = "/usr/bin/iperf"
@@ -11,8 +11,8 @@ PORT = 5001
 # bit/s.
 ADDRESS = "[0-9a-fA-F.:]+,[0-9]+"
 PRINTED = (
-    rf"[0-9]{{14}}(?:\.[0-9]+)?,{ADDRESS},{ADDRESS},-?[0-9]+,(?P<begin>{printed.fixed(1)})-(?P<end>{printed.fixed(1)}),"
-    rf"(?P<bytes>{printed.INTEGER}),(?P<bits>{printed.INTEGER})\n"
+    rf"[0-9]{{14}}(?:\.[0-9]+)?,{ADDRESS},{ADDRESS},-?[0-9]+,(?P<begin>{program_output.fixed_point(1)})-(?P<end>{program_output.fixed_point(1)}),"
+    rf"(?P<bytes>{program_output.INTEGER}),(?P<bits>{program_output.INTEGER})\n"
 )
 # The ends of the interval are rounded to a tenth of a second.
 ROUNDED = 0.1
@@ -50,11 +50,11 @@ class Iperf(Microservice):
         Raise InvalidOutput if the interval is too short. iperf ends with exit code 0 even if no server answers, so only
         its line shows that.
         """
-        found = printed.numbers(PRINTED, text)
+        found = program_output.numbers(PRINTED, text)
         seconds = found["end"] - found["begin"]
         if not 0 < found["bits"] < MOST or seconds < max(ROUNDED, 0.95 * parameters["seconds"]):
             raise InvalidOutput(f"it printed {found['bits']:g} bit/s after {seconds:g} s")
-        printed.agree("bit/s", found["bits"], 8 * found["bytes"] / seconds, 0.01 + ROUNDED / seconds)
+        program_output.agree("bit/s", found["bits"], 8 * found["bytes"] / seconds, 0.01 + ROUNDED / seconds)
         return {"throughput": found["bits"] / 1e6}
 
     def expected_seconds(self, parameters: dict) -> float:

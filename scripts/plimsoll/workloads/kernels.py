@@ -7,7 +7,7 @@ which vector instructions the processor offers (containers/hpcc/rank_report.c, c
 import os
 from typing import TypedDict
 
-from plimsoll.errors import Lasting, shown
+from plimsoll.errors import Lasting, quote
 from plimsoll.workloads.base import InvalidOutput
 
 LIBRARY = "OpenBLAS"
@@ -60,7 +60,7 @@ def refuse_narrow(kernels: str, processor: str) -> None:
         if used and processor in widths:
             break
     else:
-        raise InvalidOutput(f"{LIBRARY} has no kernels {shown(kernels)} for a processor with {shown(processor)}")
+        raise InvalidOutput(f"{LIBRARY} has no kernels {quote(kernels)} for a processor with {quote(processor)}")
     if list(widths).index(used[0]) < list(widths).index(processor):
         raise Lasting(
             f"{LIBRARY} has chosen its {kernels} kernels, which use {used[0]}, and this processor has {processor}: what it "

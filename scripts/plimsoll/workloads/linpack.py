@@ -3,15 +3,17 @@
 import re
 from collections.abc import Mapping
 
-from plimsoll.workloads import kernels, printed
+from plimsoll.workloads import kernels, program_output
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 # HPL's threshold for the scaled residual.
 RESIDUAL = 16.0
 PRINTED = (
-    printed.named(order=printed.INTEGER, threads=printed.INTEGER)
-    + f"kernel={printed.REST}\nprocessor={printed.REST}\n"
-    + printed.named(seconds=printed.fixed(6), gflops=printed.fixed(6), residual=printed.GENERAL)
+    program_output.named_numbers(order=program_output.INTEGER, threads=program_output.INTEGER)
+    + f"kernel={program_output.REST}\nprocessor={program_output.REST}\n"
+    + program_output.named_numbers(
+        seconds=program_output.fixed_point(6), gflops=program_output.fixed_point(6), residual=program_output.GENERAL
+    )
 )
 CHOSEN = re.compile(r"^kernel=(?P<kernels>.*)\nprocessor=(?P<processor>.*)$", re.MULTILINE)
 # Seconds are rounded to a millionth.
@@ -46,12 +48,12 @@ class Linpack(Microservice):
         Raise InvalidOutput otherwise. Raise Lasting if the processor has wider vector instructions than the kernels
         use.
         """
-        found = printed.numbers(PRINTED, text)
+        found = program_output.numbers(PRINTED, text)
         kernels.refuse_narrow(**CHOSEN.search(text).groupdict())
         if found["order"] != parameters["order"] or 0 in (found["gflops"], found["seconds"]):
             raise InvalidOutput(f"it solved {found['order']:.0f} equations at {found['gflops']} GFLOP/s")
         rate = operations(found["order"]) / found["seconds"] / 1e9
-        printed.agree("GFLOP/s", found["gflops"], rate, 1e-4 + ROUNDED / found["seconds"])
+        program_output.agree("GFLOP/s", found["gflops"], rate, 1e-4 + ROUNDED / found["seconds"])
         if found["residual"] > RESIDUAL:
             raise InvalidOutput(f"its scaled residual is {found['residual']:g}, at most {RESIDUAL:g} is allowed")
         return found

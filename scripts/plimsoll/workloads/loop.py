@@ -6,8 +6,8 @@ import os
 import re
 from pathlib import Path
 
-from plimsoll.errors import shown
-from plimsoll.workloads import printed
+from plimsoll.errors import quote
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import FOLDER, InvalidOutput
 
 PROGRAM = f"{FOLDER}/iterate"
@@ -52,9 +52,9 @@ def read(log: Path) -> list[dict]:
         return []
     iterations, end = [], -math.inf
     # Text after the last line break is still being written.
-    for line in printed.text_of(log, MOST_BYTES).split("\n")[:-1]:
+    for line in program_output.text_of(log, MOST_BYTES).split("\n")[:-1]:
         if not LINE.fullmatch(line):
-            raise InvalidOutput(f"the log of its iterations has the line {shown(line)}")
+            raise InvalidOutput(f"the log of its iterations has the line {quote(line)}")
         iteration = json.loads(line)
         if iteration["iteration"] != len(iterations) + 1 or not end <= iteration["begin"] <= iteration["end"]:
             raise InvalidOutput(f"iteration {iteration['iteration']} does not follow the one before it in the log")

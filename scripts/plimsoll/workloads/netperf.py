@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Role, Room
 
 PORT = 12865
 # Forms of its output, without and with a heading: sizes of sockets and messages, seconds, and Mbit/s or transactions
 # per second. After a test of request and response the sizes of the server's sockets follow.
-SIZE, SIZES = f"{printed.INTEGER} +", f"{printed.INTEGER} +{printed.INTEGER} *\n"
-RESULT = f"(?P<seconds>{printed.fixed(2)}) +(?P<result>{printed.fixed(2)}) *\n"
+SIZE, SIZES = f"{program_output.INTEGER} +", f"{program_output.INTEGER} +{program_output.INTEGER} *\n"
+RESULT = f"(?P<seconds>{program_output.fixed_point(2)}) +(?P<result>{program_output.fixed_point(2)}) *\n"
 STREAM = f" *{SIZE * 3}{RESULT}"
 TRANSACTIONS = f" *{SIZE * 4}{RESULT}{SIZES}"
 HEADING = (
@@ -20,7 +20,7 @@ HEADING = (
     "bytes +Bytes +bytes +bytes +secs[.] +per sec *\n"
     "\n"
 )
-MESSAGES = f" *{SIZE * 2}(?P<request>{printed.INTEGER}) +(?P<response>{printed.INTEGER}) +{RESULT}{SIZES}"
+MESSAGES = f" *{SIZE * 2}(?P<request>{program_output.INTEGER}) +(?P<response>{program_output.INTEGER}) +{RESULT}{SIZES}"
 # Upper limit for a plausible result: no network has as many Mbit/s, and no server as many transactions per second.
 MOST = 1e8
 
@@ -36,20 +36,20 @@ def client(test: str, host: str, port: int, seconds: float, *options: str) -> li
     return [f"{FOLDER}/netperf", *where, "-t", test, "-l", str(seconds), *options]
 
 
-def bound(command: list[str], of_client: int | None, of_server: int | None) -> list[str]:
+def bound_command(command: list[str], of_client: int | None, of_server: int | None) -> list[str]:
     """Return a test's command that binds client and server to one processor each. None leaves that side unbound."""
     program, *options = command
     places = ",".join("" if place is None else str(place) for place in (of_client, of_server))
     return [program, "-T", places, *options] if places != "," else command
 
 
-def found(text: str, pattern: str, seconds: float) -> dict[str, float]:
+def parse(text: str, pattern: str, seconds: float) -> dict[str, float]:
     """Return the numbers of a test's output, with its `result` and the `seconds` that it took.
 
     Raise InvalidOutput if the output does not match the pattern, the result is not plausible, or the test ended too
     early.
     """
-    numbers = printed.numbers(pattern, text)
+    numbers = program_output.numbers(pattern, text)
     if not 0 < numbers["result"] < MOST or numbers["seconds"] < 0.95 * seconds:
         raise InvalidOutput(f"it printed {numbers['result']:g} after {numbers['seconds']:g} s")
     return numbers
@@ -76,11 +76,11 @@ class Netperf(Microservice):
         return client(self.test, hosts[SERVER.name], PORT, parameters["seconds"], "-P", "0", *self.options)
 
     def bound(self, command: list[str], client: int, server: int) -> list[str]:
-        return bound(command, client, server)
+        return bound_command(command, client, server)
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Return `throughput` in Mbit/s or `transactions` per second, and `seconds`."""
-        numbers = found(text, self.pattern, parameters["seconds"])
+        numbers = parse(text, self.pattern, parameters["seconds"])
         return {self.result: numbers["result"], "seconds": numbers["seconds"]}
 
     def took(self, values: dict[str, float], parameters: dict) -> float:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import FOLDER, InvalidOutput, Microservice, Room
 
 KERNELS = ("copy", "scale", "add", "triad")
@@ -19,10 +19,10 @@ ERROR = 1e-13
 THREADS = 1
 # Upper limit for a plausible result (GB/s): no memory is as fast.
 FASTEST = 1e5
-PRINTED = printed.named(
-    **dict.fromkeys(("elements", "times", "threads"), printed.INTEGER),
-    error=printed.GENERAL,
-    **dict.fromkeys(KERNELS, printed.fixed(6)),
+PRINTED = program_output.named_numbers(
+    **dict.fromkeys(("elements", "times", "threads"), program_output.INTEGER),
+    error=program_output.GENERAL,
+    **dict.fromkeys(KERNELS, program_output.fixed_point(6)),
 )
 
 
@@ -51,7 +51,7 @@ class Stream(Microservice):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Return the bandwidth in GB/s by kernel. Raise InvalidOutput if an array has wrong contents."""
-        found = printed.numbers(PRINTED, text)
+        found = program_output.numbers(PRINTED, text)
         rates = [found[kernel] for kernel in KERNELS]
         if found["elements"] != parameters["elements"] or found["times"] != parameters["times"] or min(rates) == 0:
             raise InvalidOutput("it did not run all its kernels over all elements, as often as it should")

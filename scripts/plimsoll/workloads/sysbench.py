@@ -1,46 +1,46 @@
 """Sysbench's processor test: it looks for primes."""
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput, Workload
 
 # Approximate duration of an event (s), for primes up to 40,000.
 EVENT_SECONDS = 0.003
 # Form of all that it prints, with named groups for the numbers that are used.
 PRINTED = (
-    f"sysbench {printed.REST}\n"
+    f"sysbench {program_output.REST}\n"
     "\n"
     "Running the test with following options:\n"
     "Number of threads: 1\n"
     "Initializing random number generator from current time\n"
     "\n"
     "\n"
-    f"Prime numbers limit: (?P<primes>{printed.INTEGER})\n"
+    f"Prime numbers limit: (?P<primes>{program_output.INTEGER})\n"
     "\n"
     "Initializing worker threads...\n"
     "\n"
     "Threads started!\n"
     "\n"
     "CPU speed:\n"
-    f" +events per second: +(?P<rate>{printed.fixed(2)})\n"
+    f" +events per second: +(?P<rate>{program_output.fixed_point(2)})\n"
     "\n"
     "General statistics:\n"
-    f" +total time: +(?P<seconds>{printed.fixed(4)})s\n"
-    f" +total number of events: +(?P<events>{printed.INTEGER})\n"
+    f" +total time: +(?P<seconds>{program_output.fixed_point(4)})s\n"
+    f" +total number of events: +(?P<events>{program_output.INTEGER})\n"
     "\n"
     "Latency [(]ms[)]:\n"
-    + "".join(f" +{name}: +{printed.fixed(2)}\n" for name in ("min", "avg", "max", "95th percentile"))
-    + f" +sum: +(?P<milliseconds>{printed.fixed(2)})\n"
+    + "".join(f" +{name}: +{program_output.fixed_point(2)}\n" for name in ("min", "avg", "max", "95th percentile"))
+    + f" +sum: +(?P<milliseconds>{program_output.fixed_point(2)})\n"
     "\n"
     "Threads fairness:\n"
-    f" +events [(]avg/stddev[)]: +{printed.fixed(4)}/{printed.fixed(2)}\n"
-    f" +execution time [(]avg/stddev[)]: +{printed.fixed(4)}/{printed.fixed(2)}\n"
+    f" +events [(]avg/stddev[)]: +{program_output.fixed_point(4)}/{program_output.fixed_point(2)}\n"
+    f" +execution time [(]avg/stddev[)]: +{program_output.fixed_point(4)}/{program_output.fixed_point(2)}\n"
     "\n"
 )
 # The rate and the sum of the events' times must agree with the total time, within this many seconds or this share of
 # it. The program may have to wait for a processor in between, so the tolerance is wide.
 NEARLY, SHARE = 0.3, 0.5
 PROGRAM, TIMER = "/usr/bin/sysbench", "/usr/bin/time"
-SWITCHES = printed.named(voluntary=printed.INTEGER, involuntary=printed.INTEGER)
+SWITCHES = program_output.named_numbers(voluntary=program_output.INTEGER, involuntary=program_output.INTEGER)
 
 
 class Sysbench(Workload):
@@ -60,7 +60,7 @@ class Sysbench(Workload):
 
     def results(self, text: str, parameters: dict) -> dict[str, float]:
         """Return the `seconds` that all events took. Raise InvalidOutput if it ran another number of events than requested."""
-        found = printed.numbers(PRINTED, text)
+        found = program_output.numbers(PRINTED, text)
         if found["events"] != parameters["events"] or found["primes"] != parameters["primes"]:
             raise InvalidOutput(
                 f"it looked {found['events']:.0f} times for primes up to {found['primes']:.0f}, and not {parameters['events']} "
@@ -69,7 +69,7 @@ class Sysbench(Workload):
         # A single event may wait longer for a processor than it runs.
         if found["events"] > 1 and found["rate"]:
             for seconds in (found["events"] / found["rate"], found["milliseconds"] / 1000):
-                printed.agree("total time", found["seconds"], seconds, SHARE, NEARLY)
+                program_output.agree("total time", found["seconds"], seconds, SHARE, NEARLY)
         return {"seconds": found["seconds"]}
 
     def expected_seconds(self, parameters: dict, instances: int, cores: int) -> float:
@@ -84,7 +84,7 @@ def switches_counted(file: str) -> list[str]:
 
 def switches(text: str) -> float:
     """Return how often a program lost its processor, voluntarily or not. Raise InvalidOutput if the text does not say."""
-    return sum(printed.numbers(SWITCHES, text).values())
+    return sum(program_output.numbers(SWITCHES, text).values())
 
 
 WORKLOADS = (Sysbench(),)

@@ -3,19 +3,20 @@
 import re
 from collections.abc import Mapping
 
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import FOLDER, SUPPLIED, InvalidOutput, Microservice, Room
 
 # Words before each time that Y-Cruncher prints (and writes into its validation file), and the rest of the line. The
 # rest may repeat the time in minutes or a larger unit.
 TIMES = {"computation_seconds": "Total Computation Time:", "total_seconds": "Start-to-End Wall Time:"}
-SECONDS = rf"\s+(?P<seconds>{printed.GENERAL}) seconds(?:\s+\((?:\s*(?P<minutes>{printed.GENERAL}) minutes\s*|.*)\))?\s*"
+MINUTES = rf"\s*(?P<minutes>{program_output.GENERAL}) minutes\s*"
+SECONDS = rf"\s+(?P<seconds>{program_output.GENERAL}) seconds(?:\s+\((?:{MINUTES}|.*)\))?\s*"
 # Form of the output of FLINT's program.
 PRINTED = (
-    printed.named(
-        **dict.fromkeys(("digits", "threads", "accuracy_bits", "needed_bits"), printed.INTEGER),
-        computation_seconds=printed.fixed(6),
-        total_seconds=printed.fixed(6),
+    program_output.named_numbers(
+        **dict.fromkeys(("digits", "threads", "accuracy_bits", "needed_bits"), program_output.INTEGER),
+        computation_seconds=program_output.fixed_point(6),
+        total_seconds=program_output.fixed_point(6),
     )
     + "last=[0-9]{10}\n"
 )
@@ -85,7 +86,7 @@ def _of_flint(text: str, parameters: dict) -> dict[str, float]:
 
     Raise InvalidOutput if it has too few digits, or digits that are not exact.
     """
-    found = printed.numbers(PRINTED, text)
+    found = program_output.numbers(PRINTED, text)
     needed = max(found["needed_bits"], BITS * parameters["digits"])
     if found["digits"] < parameters["digits"] or found["accuracy_bits"] < needed:
         raise InvalidOutput(f"it has {found['digits']:.0f} digits, right to {found['accuracy_bits']:.0f} bits")
@@ -100,10 +101,10 @@ def _printed(text: str) -> dict[str, float]:
         match = re.fullmatch(f".*{words}{SECONDS}", lines[0]) if len(lines) == 1 else None
         if not match:
             raise InvalidOutput(f"it printed no '{words}', or not as it should")
-        found[name] = printed.number(match["seconds"])
+        found[name] = program_output.number(match["seconds"])
         if match["minutes"]:
             # The minutes are rounded to a thousandth.
-            printed.agree(f"'{words}'", found[name], 60 * printed.number(match["minutes"]), 1e-3, 0.06)
+            program_output.agree(f"'{words}'", found[name], 60 * program_output.number(match["minutes"]), 1e-3, 0.06)
     return found
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from plimsoll.host import cgroup
 from plimsoll.runtimes.bare import Bare
 from plimsoll.runtimes.base import HOST, Node, join
-from plimsoll.runtimes.confined import Confined, parent
+from plimsoll.runtimes.cpuset_node import CpusetNode, parent
 
 from tests.bench.calibration import CELLS, read, wilson, write
 from tests.bench.calibration.claims import claim, named
@@ -39,7 +39,7 @@ class Limited(Bare):
             (group / "cpu.cfs_period_us").write_text(str(self.period))
             (group / "cpu.cfs_quota_us").write_text(str(quota))
         self.group = group
-        return super().start(specs, Confined(on, join([group])))
+        return super().start(specs, CpusetNode(on, join([group])))
 
     def stop(self, nodes) -> None:
         """Read how often the group was throttled, and remove it."""

@@ -11,9 +11,9 @@ import pandas as pd
 from plimsoll import design
 from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import evaluate, quantities, verdicts
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.value import Value
-from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
 
 METRIC, TIME = "measured", "time"
@@ -45,7 +45,7 @@ def asking(plan: dict, study: dict):
         if "along" in claim:
             return [[Side(metric_of(plan, cell), str(cell)) for cell in claim["along"]["cells"]]]
         if quantities.find(claim.get("quantity")).printed:
-            return [Printed(metric_of(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
+            return [PrintedSide(metric_of(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
         of = {side: claim.get(side, {}).get("statistic", claim.get("quantity", "")) for side in "ab"}
         found = []
         for a, b, reference in contrasts(claim):
@@ -88,11 +88,11 @@ def study_of(cells: int, unit: str = "", times: tuple[int, ...] = ()) -> tuple[S
     return Study({"id": "simulated", "metrics": metrics}, DESIGN), {"factors": ["cell"], "cells": planned}
 
 
-def of_values(table: pd.DataFrame) -> Measured:
+def of_values(table: pd.DataFrame) -> StudyObservations:
     """Return the observations for a table of values: rows are blocks, columns are cells from 0 on. A value may be missing."""
     long = table.rename_axis("repetition").reset_index().melt("repetition", var_name="cell").dropna()
     long = long.assign(metric=METRIC, cell=long["cell"].astype(str), censored=False)
-    return Measured(*study_of(len(table.columns)), long, pd.DataFrame())
+    return StudyObservations(*study_of(len(table.columns)), long, pd.DataFrame())
 
 
 def arranged(claim: dict) -> list[dict]:
@@ -103,7 +103,7 @@ def arranged(claim: dict) -> list[dict]:
     return [{**claim, **sides} for sides in claim.get("arranged", [{}])]
 
 
-def _asked(claim: dict, measured: Measured) -> evaluate.Asked:
+def _asked(claim: dict, measured: StudyObservations) -> evaluate.Asked:
     ask = asking(measured.plan, measured.study)
     of_each = enumerate(claim.get("arranged", [{}]))
     return {str(number): lambda of, sides=sides: ask({**of, **sides}) for number, sides in of_each}
@@ -127,19 +127,19 @@ class Judged(NamedTuple):
         return IN_PART if verdicts.in_part(self.verdict, self.each) else self.verdict
 
 
-def judged(claim: dict, measured: Measured, alpha: float = ALPHA) -> tuple[dict, list[dict]]:
+def judged(claim: dict, measured: StudyObservations, alpha: float = ALPHA) -> tuple[dict, list[dict]]:
     """Return the result of a claim and its comparisons, by the function that judges the papers' claims.
 
     The paper's own procedure is left out: it is shown beside a comparison, decides nothing, and would take most of the
     time. No spread is lent either, as plimsoll.analysis.spreads does for studies of many cells
     (tests.bench.calibration.moderated).
     """
-    alone = mock.patch.object(Measured, "lent", lambda self, contrast: NOTHING)
+    alone = mock.patch.object(StudyObservations, "lent", lambda self, contrast: NOTHING)
     with alone, mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
         return evaluate.one(claim, measured, _asked(claim, measured), alpha)
 
 
-def whole(claim: dict, measured: Measured) -> Judged:
+def whole(claim: dict, measured: StudyObservations) -> Judged:
     """Return the result of a claim as Judged."""
     result, rows = judged(claim, measured)
     if result["arrangements"]:

@@ -23,8 +23,8 @@ MARGIN = 0.05
 LEAST = 1e-6
 
 
-class Observed(Protocol):
-    """The observations that a quantity may use; plimsoll.claims.measured.Measured has them."""
+class Observations(Protocol):
+    """The observations that a quantity may use; plimsoll.claims.study_observations.StudyObservations has them."""
 
     metrics: dict[str, dict]
     transports: dict[str, list[str]]
@@ -77,7 +77,7 @@ class Quantity(ABC):
         lacking = next((key for key in self.needs if key not in given), None)
         return f"{lacking}: the quantity {self.name!r} needs it" if lacking else None
 
-    def sample(self, observed: Observed, side: Side) -> Sample:
+    def sample(self, observed: Observations, side: Side) -> Sample:
         """Return what a side is about, one value per block: the values of the metric. Quantities that are computed
         override this.
 
@@ -88,7 +88,7 @@ class Quantity(ABC):
             return replace(own, values=own.values + 0.5)
         return replace(own, values=np.maximum(own.values, LEAST)) if unit.startswith("share") else own
 
-    def rows(self, claim: dict, observed: Observed, asked: Sequence, row: dict, alpha: float) -> list[dict]:
+    def rows(self, claim: dict, observed: Observations, asked: Sequence, row: dict, alpha: float) -> list[dict]:
         """Return one row per comparison in `asked` (`compare`). `row(contrast)` returns what every row begins with."""
         return [self.compare(claim, observed, one, row(one), alpha) for one in asked]
 
@@ -113,15 +113,15 @@ class Quantity(ABC):
             return float(np.log1p(effect))
 
     @abstractmethod
-    def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
-        """Return `row` with n, test, effect, interval and p, and with `shown` (plimsoll.claims.verdicts.Shown) for the verdict.
+    def compare(self, claim: dict, observed: Observations, contrast, row: dict, alpha: float) -> dict:
+        """Return `row` with n, test, effect, interval and p, and with `shown` (verdicts.PValues) for the verdict.
 
         A quantity without a test sets the `verdict` itself. If an average over comparisons has a meaning, `differences`
         (Sample) holds the differences by block, on the scale of the test.
         """
 
 
-def with_reference(observed: Observed, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def with_reference(observed: Observations, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (values of the side's cell, values of its reference, their blocks) for the blocks that have both."""
     own, reference = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
     value, before = blocks.within_blocks(own, reference)

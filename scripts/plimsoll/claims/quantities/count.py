@@ -5,7 +5,7 @@ import numpy as np
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import verdicts
-from plimsoll.claims.quantities.base import SHARE, Observed, Quantity
+from plimsoll.claims.quantities.base import SHARE, Observations, Quantity
 from plimsoll.claims.sides import Contrast, Side
 
 
@@ -21,11 +21,11 @@ class Count(Quantity):
     shown_as = "share"
     change_as = "points"
 
-    def sample(self, observed: Observed, side: Side) -> Sample:
+    def sample(self, observed: Observations, side: Side) -> Sample:
         """Return the counts unchanged: no logarithm is taken of them."""
         return observed.values(side.metric, side.cell)
 
-    def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row with the share of the blocks in which the counts compare as the claim says."""
         a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}

@@ -6,7 +6,7 @@ import numpy as np
 
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims.quantities.base import Observed, Quantity
+from plimsoll.claims.quantities.base import Observations, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, of_censored
 from plimsoll.claims.sides import Contrast
 
@@ -38,7 +38,7 @@ class Dispersion(Spread):
     name = "dispersion"
     effect_in_words = "difference of spread"
 
-    def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row of a t test of the differences of log standard deviations, block by block (blocks.spread_differences).
 
         Sides with runs that hit their limit are compared by ranks.
@@ -82,7 +82,7 @@ class Variation(Spread):
     one_side = True
     needs = ("cv",)
 
-    def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row of a t test of log standard deviations against the one that the claim names."""
         single = observed.single(contrast.a.metric, contrast.a.cell)
         row = {**row, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}

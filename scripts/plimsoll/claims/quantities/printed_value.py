@@ -6,11 +6,11 @@ import numpy as np
 from scipy import special
 
 from plimsoll.analysis import blocks
-from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observed, Quantity
+from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observations, Quantity
 from plimsoll.claims.quantities.value import TOO_FEW
-from plimsoll.claims.sides import Printed
+from plimsoll.claims.sides import PrintedSide
 from plimsoll.claims.verdicts import Bounds
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 
 
 def _is_share(value: object) -> bool:
@@ -38,7 +38,7 @@ class PrintedValue(Quantity):
     def problem(self, claim: Mapping) -> str | None:
         """Return what is wrong with a claim, in words: a printed value has to be a share between 0 and 1."""
         wrong = ((name, value) for name, value in claim.get("values", {}).items() if not _is_share(value))
-        told = (f"values.{shown(name)}: {shown(value)} is no share between 0 and 1" for name, value in wrong)
+        told = (f"values.{quote(name)}: {quote(value)} is no share between 0 and 1" for name, value in wrong)
         return super().problem(claim) or next(told, None)
 
     def bounds(self, margin: float) -> Bounds:
@@ -52,7 +52,7 @@ class PrintedValue(Quantity):
         """
         return float(special.logit(np.clip(row["mean_b"] + effect, LEAST, 1 - LEAST)))
 
-    def compare(self, claim: dict, observed: Observed, contrast: Printed, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observed: Observations, contrast: PrintedSide, row: dict, alpha: float) -> dict:
         """Return the row of a t test of log odds against the log odds of the printed value."""
         sample, value = observed.sample(contrast), contrast.value
         row = {**row, "n": len(sample.values), "n_a": len(sample.values), "mean_b": value}

@@ -7,7 +7,7 @@ import numpy as np
 
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims.quantities.base import DIFFERENCE, Observed, with_reference
+from plimsoll.claims.quantities.base import DIFFERENCE, Observations, with_reference
 from plimsoll.claims.quantities.value import AT_LIMIT, Value
 from plimsoll.claims.sides import Side
 from plimsoll.claims.verdicts import Bounds
@@ -21,7 +21,7 @@ class OfFractions(Value):
     relative = True
     of_means = False
 
-    def sample(self, observed: Observed, side: Side) -> Sample:
+    def sample(self, observed: Observations, side: Side) -> Sample:
         """Return the fractions, one per block in which both the cell and its reference have a value."""
         value, reference, shared = with_reference(observed, side)
         fractions = self.fraction(value, reference, observed.metrics[side.metric]["better"])

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from plimsoll.claims.quantities.base import SHARE, Observed, Quantity
+from plimsoll.claims.quantities.base import SHARE, Observations, Quantity
 from plimsoll.claims.quantities.count import share
 from plimsoll.claims.sides import Contrast
-from plimsoll.errors import shown
+from plimsoll.errors import quote
 
 # Transports that carry messages, as runs name them.
 CARRIERS = ("shared memory", "TCP")
@@ -31,9 +31,9 @@ class Transport(Quantity):
         lacking = super().problem(claim)
         if lacking or claim["values"]["a"] in CARRIERS:
             return lacking
-        return f"values.a: {shown(claim['values']['a'])} is not one of {', '.join(CARRIERS)}"
+        return f"values.a: {quote(claim['values']['a'])} is not one of {', '.join(CARRIERS)}"
 
-    def rows(self, claim: dict, observed: Observed, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
+    def rows(self, claim: dict, observed: Observations, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
         """Return one row per cell of either side."""
         wanted, rows = claim["values"]["a"], []
         for side, expected in (("a", f"carried by {wanted}"), ("b", f"not carried by {wanted}")):
@@ -43,7 +43,7 @@ class Transport(Quantity):
                 rows.append({"metric": "transport", "cell_a": path, "expected": expected, **share(count, len(seen))})
         return rows
 
-    def compare(self, claim: dict, observed: Observed, contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observed: Observations, contrast, row: dict, alpha: float) -> dict:
         """Raise NotImplementedError. It is never called, because `rows` makes one row per cell."""
         raise NotImplementedError
 

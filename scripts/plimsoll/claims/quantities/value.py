@@ -8,7 +8,7 @@ from plimsoll.analysis import blocks, paper_tests, summaries, summary
 from plimsoll.analysis.blocks import Sample
 from plimsoll.analysis.spreads import NOTHING
 from plimsoll.claims import verdicts
-from plimsoll.claims.quantities.base import Observed, Quantity
+from plimsoll.claims.quantities.base import Observations, Quantity
 from plimsoll.claims.sides import Contrast, Side
 
 WITHIN_BLOCKS = "paired t within blocks"
@@ -25,7 +25,7 @@ class Value(Quantity):
     # Whether differences are of logarithms of the blocks' means. Other cells lend only the spread of these.
     of_means = True
 
-    def compare(self, claim: dict, observed: Observed, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row of a paired t test within blocks. Sides with runs that hit their limit are compared by ranks.
 
         If the claim states likeness, two metrics of one cell that are the same in every run are alike without a test. A
@@ -69,7 +69,7 @@ class Value(Quantity):
         }
 
 
-def of_summaries(observed: Observed, contrast: Contrast, alpha: float, back: Callable[[float], float]) -> dict | None:
+def of_summaries(observed: Observations, contrast: Contrast, alpha: float, back: Callable[[float], float]) -> dict | None:
     """Return the columns of a comparison of two means with their spreads, and its `terms`; None if values are paired."""
     sides = [(side.metric, side.cell) for side in (contrast.a, contrast.b)]
     known = [observed.summary(*side) for side in sides]
@@ -92,7 +92,7 @@ class Statistic(Value):
     def __init__(self, name: str, middle: Callable[[np.ndarray], float]):
         self.name, self.middle = name, middle
 
-    def sample(self, observed: Observed, side: Side) -> Sample:
+    def sample(self, observed: Observations, side: Side) -> Sample:
         return blocks.by_block(observed.single(side.metric, side.cell), self.middle)
 
 

@@ -14,17 +14,17 @@ import time
 from pathlib import Path
 
 from plimsoll import design, runtimes, workloads
-from plimsoll.designs.interference import company, judge, placement
+from plimsoll.designs.interference import judge, partner_overlap, placement
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import disk, shared
-from plimsoll.images import supplied
+from plimsoll.host import disk, run_files
+from plimsoll.images import supplied_programs
 from plimsoll.measuring import lock, noise, status
 from plimsoll.measuring.attempt import Attempt
-from plimsoll.measuring.process import ended_within, kill, refuse_endless, said
+from plimsoll.measuring.process import ended_within, kill, read_output, refuse_endless
 from plimsoll.runtimes.base import Node, Place, Runtime
 from plimsoll.services import iterations, limits
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 from plimsoll.workloads import loop
 from plimsoll.workloads.base import SUPPLIED, InvalidOutput
 
@@ -163,7 +163,9 @@ class _Run:
     def _mounts(self, members: list) -> tuple[tuple[str, str], ...]:
         """Return (folder, place in the container) for each program that the user has supplied for one of the members."""
         given = {member.name: self.cell["parameters"][member.name].get("sha256") for member in members if member.supplied}
-        return tuple((str(supplied.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum)
+        return tuple(
+            (str(supplied_programs.folder(checksum)), f"{SUPPLIED}/{name}") for name, checksum in given.items() if checksum
+        )
 
     def _verify(self, node: Node, wanted: dict) -> None:
         process = subprocess.Popen(
@@ -173,10 +175,10 @@ class _Run:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        told = said(process, ANSWER_SECONDS)
+        told = read_output(process, ANSWER_SECONDS)
         if told is None:
             raise Unavailable(f"a container did not answer within {ANSWER_SECONDS:g} s")
-        seen = limits.seen(told[0])
+        seen = limits.parse(told[0])
         self.seen.append({"container": node.name.rpartition("-")[2], **seen})
         limits.refuse_others(seen, wanted)
 
@@ -186,12 +188,12 @@ class _Run:
         `begin` is in seconds of CLOCK_MONOTONIC. Log and output go to the folder `output`.
         """
         name = self.cell["members"][place]
-        shared.new_folder(output)
+        run_files.new_folder(output)
         program = self.members[place].command(self.cell["parameters"][name], place, self.hosts)
         if binding := self.cell["bindings"][place]:
             program = self.members[place].bound(program, *binding)
         words = [*loop.command(output, begin, self.cell["iteration_limit_seconds"], count), *program]
-        with shared.new_file(output / "loop.err") as errors:
+        with run_files.new_file(output / "loop.err") as errors:
             return subprocess.Popen(node.inside(words), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _alone(self) -> None:
@@ -264,7 +266,7 @@ class _Run:
         `during` is the noise during the run. `used` is the bytes that the device read and wrote in the run.
         """
         members = [self._iterations(place) for place in range(len(self.members))]
-        company.mark(members, self.end, self.stopped)
+        partner_overlap.mark(members, self.end, self.stopped)
         measured = {
             "limits_seen": self.seen,
             "block_io_weight_works": self._weight_works(),
@@ -281,13 +283,13 @@ class _Run:
         if problem:
             return {**measured, "status": status.INVALID, "reason": problem}
         if during["disturbed"]:
-            return {**measured, **noise.disturbed(during)}
+            return {**measured, **noise.disturbance(during)}
         return {**measured, "status": status.VALID, "reason": None}
 
     def _iterations(self, place: int) -> list[dict]:
         member = self.members[place]
         given = self.cell["parameters"][member.name], self.cell["iteration_limit_seconds"]
-        return iterations.judged(member, *given, self._folders(place))
+        return iterations.read(member, *given, self._folders(place))
 
     def _kernels(self) -> dict[str, str]:
         return {

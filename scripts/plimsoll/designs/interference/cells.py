@@ -63,7 +63,7 @@ class Cells(design.Cells):
                     continue
                 for case, members, placement in _levels(experiment):
                     cell = _cell(study, profile["interference"], case, members, runtime, placement, of_host)
-                    cell["host"] = sizing.of(host)["host"]
+                    cell["host"] = sizing.of_host(host)["host"]
                     cell["grouped"] = host.get("limits", True)
                     cell["reason"] = of_host["reason"] or unavailable.get(runtime) or _ungrouped(cell)
                     if not of_host["reason"]:
@@ -146,7 +146,7 @@ def _of_host(benchmarks: list[str], sizes: dict, host: Topology, supplied: dict[
     needs it.
     """
     cores = _two_cores(host)
-    caches = sizing.of(host)["cache_bytes"]
+    caches = sizing.of_host(host)["cache_bytes"]
     each = sizes["memory_megabytes"] * 2**20
 
     def parameters_of(name: str) -> dict:

@@ -125,7 +125,7 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
         for view in of_a
         if _is(view, {**scope, **a})
         and (view["co_runner"] != NOBODY or "case" in {**a, **scope})
-        and not _left_out(view, book.listed(claim, "except"))
+        and not _left_out(view, book.as_list(claim, "except"))
     ]
     if quantities.find(claim.get("quantity")).one_side:
         return [Contrast(Side(metric_a, view["path"]), Side(metric_a, view["path"])) for view in side_a]
@@ -134,7 +134,7 @@ def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_
         for other in of_b:
             if (other is view and "statistic" not in a) or not _is(other, {**scope, **b}, beside=side_a):
                 continue
-            if _left_out(other, book.listed(claim, "except_b")):
+            if _left_out(other, book.as_list(claim, "except_b")):
                 continue
             if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying):
                 continue

@@ -17,9 +17,9 @@ class Figures(design.Figures):
         """
         figure = study["figures"][name]
         experiment = study["experiments"][figure["experiment"]]
-        described = workloads.described(cells.parameters(plan))
+        described = workloads.describe(cells.parameters(plan))
         metrics = {metric: study["metrics"][metric] for metric in figure["metrics"]}
-        printed = papers.printed(study)
+        printed = papers.printed_values(study)
         return {
             "of_cell": ("members",),
             "benchmarks": {name: described[name] for name in experiment["benchmark"] if name in described},

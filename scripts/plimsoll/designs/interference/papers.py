@@ -13,7 +13,7 @@ COLUMNS = ("mean", "median", "trimmed_mean", "max", "min", "sd", "cv", "interfer
 RATIO = "interference_ratio"
 
 
-def printed(study: dict) -> pd.DataFrame:
+def printed_values(study: dict) -> pd.DataFrame:
     """Return the printed values of a study's reference tables: one row per metric, case and co-runner.
 
     The columns are those of COLUMNS, the unit, and the name of the reference table. The interference ratio is the

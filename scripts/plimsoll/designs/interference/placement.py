@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from plimsoll.measuring import bound
+from plimsoll.measuring import binding_check
 
 
 def wanted(members: Iterable, bindings: Iterable[list[int] | None]) -> dict[str, set[int]]:
@@ -37,4 +37,4 @@ def problem(groups: Iterable[Path], needed: dict[str, set[int]]) -> str | None:
     Otherwise return in words where they were bound at the last look.
     """
     groups = list(groups)
-    return bound.problem(lambda: programs(groups), needed)
+    return binding_check.problem(lambda: programs(groups), needed)

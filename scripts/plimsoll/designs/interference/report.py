@@ -26,7 +26,7 @@ class Report(design.Report):
     ) -> dict:
         """Return the template's variables beyond those that the reports of all designs have."""
         parameters = cells.parameters(plan)
-        described = workloads.described(parameters)
+        described = workloads.describe(parameters)
         measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
         measured = cells_measured(runs, plan["factors"])
         return {

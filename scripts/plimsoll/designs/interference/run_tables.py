@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.designs.interference import papers, recommend
 from plimsoll.designs.interference.factors import FREE
 from plimsoll.designs.interference.tests import OF_PAPER, statistics_of
@@ -25,7 +25,7 @@ ANSWERS = {"linpack": "Linpack", "y_cruncher": "pi", "stream": "STREAM", "bonnie
 KERNELS = {"COPY": (16, 0), "SCALE": (16, 1), "ADD": (24, 1), "TRIAD": (24, 2)}
 
 
-def recommendation(asked: Asked) -> pd.DataFrame:
+def recommendation(asked: TableRequest) -> pd.DataFrame:
     """Return one row per pair of microservices: whether they may share a container (`recommend.pairs`)."""
     return recommend.pairs(statistics_of(asked.observations()), asked.study)
 
@@ -40,7 +40,7 @@ def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataF
     of_papers = observations[(observations["placement"] == FREE) & (observations["case"] != "1a")]
     summary = statistics_of(of_papers[of_papers["metric"].isin(table["metrics"])])
     keys = OF_PAPER
-    printed = papers.printed({**study, "references": [table["reference"]]})
+    printed = papers.printed_values({**study, "references": [table["reference"]]})
     printed = printed[printed["metric"].isin(table["metrics"])][[*keys, "unit", *BESIDE.values()]]
     printed = printed.rename(columns={name: f"paper_{name}" for name in (*BESIDE.values(), "unit")})
     ours = summary.reindex(columns=[*keys, "label", "unit", *OURS])
@@ -52,14 +52,14 @@ def _order(column: pd.Series) -> pd.Series:
     return column.replace({"none": ""})
 
 
-def versions(asked: Asked) -> pd.DataFrame:
+def versions(asked: TableRequest) -> pd.DataFrame:
     """Return the paper's table of benchmarks with a column for the version that runs here."""
     printed, image = asked.printed(keep_default_na=False), asked.read("image")
     ours = [image["versions"].get(ANSWERS.get(name.split("_tcp")[0], name), "") for name in printed["benchmark"]]
     return printed.rename(columns={"version": "version (paper)"}).assign(version=ours)
 
 
-def operations(asked: Asked) -> pd.DataFrame:
+def operations(asked: TableRequest) -> pd.DataFrame:
     """Return the paper's table of STREAM's operations with our bytes and operations per element."""
     printed = asked.printed(keep_default_na=False)
     ours = [KERNELS[name] for name in printed["operation"]]

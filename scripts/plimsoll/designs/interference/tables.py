@@ -5,31 +5,31 @@ made.
 """
 
 from plimsoll import design
-from plimsoll.analysis.tables import Asked, Kind
+from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def operations(asked: Asked):
+def operations(asked: TableRequest):
     """Return the table of STREAM's operations, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
     return run_tables.operations(asked)
 
 
-def versions(asked: Asked):
+def versions(asked: TableRequest):
     """Return the table of the microservices' versions, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
     return run_tables.versions(asked)
 
 
-def statistics(asked: Asked):
+def statistics(asked: TableRequest):
     """Return the statistics of the table's metrics, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
     return run_tables.statistics(asked.observations(), asked.study, asked.table)
 
 
-def recommendation(asked: Asked):
+def recommendation(asked: TableRequest):
     """Return the table of pairs of microservices that may share a container."""
     from plimsoll.designs.interference import run_tables
 

@@ -11,7 +11,7 @@ from plimsoll.interchange import ABSENT
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.runtimes.networks import second_host
 from plimsoll.services.attempts import ServiceAttempts
-from plimsoll.services.kept import Services
+from plimsoll.services.containers import Services
 
 # Bytes in an engine's storage: of a parent (its own engine's copy of the child's image), and of a container.
 PARENT_BYTES, CONTAINER_BYTES = 400 * 2**20, 2**20

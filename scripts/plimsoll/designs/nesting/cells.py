@@ -74,7 +74,7 @@ class Cells(design.Cells):
                 if _emulated(cell) and MACHINE not in unavailable and config["runtimes"].get(MACHINE, "off") != "off":
                     continue  # virtual machines run on the host's processor here, so none is emulated
                 lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
-                cell["host"] = sizing.of(host)["host"]
+                cell["host"] = sizing.of_host(host)["host"]
                 lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
                 cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"], host)
                 cell["repetitions"] = _repetitions(cell, profile["nesting"])

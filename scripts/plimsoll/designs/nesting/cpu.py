@@ -6,11 +6,11 @@ import time
 from statistics import mean
 
 from plimsoll.designs.nesting.task import Task as Base
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring import noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import Node
-from plimsoll.workloads import loop, printed, sysbench
+from plimsoll.workloads import loop, program_output, sysbench
 from plimsoll.workloads.base import InvalidOutput
 
 # Seconds from starting the programs to the moment at which they begin: START, and one of the others for each program.
@@ -67,7 +67,7 @@ class Task(Base):
         program = node.of_image(self.sysbench.command(self.cell["parameters"]))
         counted = node.of_image(sysbench.switches_counted(str(folder / "switches")))
         looped = node.of_image(loop.command(folder, begin, self.cell["limit_seconds"], 1))
-        with shared.new_file(folder / "loop.err") as errors:
+        with run_files.new_file(folder / "loop.err") as errors:
             return subprocess.Popen(node.inside([*looped, *counted, *program]), stdin=subprocess.DEVNULL, stderr=errors)
 
     def _instance(self, number: int, ahead: float) -> dict:
@@ -77,13 +77,13 @@ class Task(Base):
         """
         folder = self.attempt.folder / str(number)
         try:
-            return {**ended(folder, self.cell["limit_seconds"], ahead), **self._printed(folder)}
+            return {**iteration_times(folder, self.cell["limit_seconds"], ahead), **self._printed(folder)}
         except InvalidOutput as problem:
             raise InvalidOutput(f"instance {number + 1}: {problem}") from problem
 
     def _printed(self, folder) -> dict:
-        values = self.sysbench.results(printed.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
-        return {**values, "switches": sysbench.switches(printed.text_of(folder / "switches"))}
+        values = self.sysbench.results(program_output.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
+        return {**values, "switches": sysbench.switches(program_output.text_of(folder / "switches"))}
 
 
 def refuse_clocks(nodes: list[Node], ahead: list[float], seconds: float) -> None:
@@ -96,7 +96,7 @@ def refuse_clocks(nodes: list[Node], ahead: list[float], seconds: float) -> None
             raise InvalidOutput(f"the clock of {node.name} gained {gone:.3f} s in {seconds:.1f} s")
 
 
-def ended(folder, limit: float, ahead: float = 0.0) -> dict:
+def iteration_times(folder, limit: float, ahead: float = 0.0) -> dict:
     """Return `begin` and `end` of the single iteration of a loop, in seconds of this host's clock.
 
     The node's clock is `ahead` seconds ahead of it. Raise InvalidOutput if the iteration did not end well: it is

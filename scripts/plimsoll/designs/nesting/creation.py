@@ -15,7 +15,7 @@ from plimsoll.runtimes import docker_nested
 from plimsoll.runtimes.base import HOST, Afterwards, Spec
 from plimsoll.runtimes.docker_nested import PARENTS, Parents
 from plimsoll.services import snapshots
-from plimsoll.workloads import loop, printed
+from plimsoll.workloads import loop, program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Parts of a parent's time, and the name of the moment at which each ends (docker_nested.moments), in order.
@@ -44,7 +44,7 @@ class Task(Base):
         programs_apart = round(max(began) - min(began), 6)
         return {"values": values, "apart": round(apart, 6), "programs_apart": programs_apart, "each": each}
 
-    def _counted(self, commands: list[list[str]]) -> gate.Passed:
+    def _counted(self, commands: list[list[str]]) -> gate.Outcome:
         """Let the commands pass the gate together, between two snapshots of the machine."""
         before = []
         with snapshots.snapshots(self.attempt, self.services) as snapshot:
@@ -110,13 +110,13 @@ class Task(Base):
         """
         folder = self.attempt.folder / f"program-{name}"
         try:
-            began = cpu.ended(folder, self.cell["limit_seconds"], ahead)["begin"]
-            self.sysbench.results(printed.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
+            began = cpu.iteration_times(folder, self.cell["limit_seconds"], ahead)["begin"]
+            self.sysbench.results(program_output.text_of(loop.output_of(folder, 1)), self.cell["parameters"])
         except InvalidOutput as problem:
             raise InvalidOutput(f"the program of container {name}: {problem}") from problem
         return began
 
-    def _refuse_unended(self, passed: gate.Passed) -> None:
+    def _refuse_unended(self, passed: gate.Outcome) -> None:
         """Raise Unavailable, with its last line of output, if a creation failed or did not end in time.
 
         Raise InvalidOutput if a creation did not note when it began.
@@ -125,12 +125,12 @@ class Task(Base):
             if ended is None:
                 raise Unavailable(f"creation {number + 1} had not ended after {self.cell['limit_seconds']:g} s")
             if code:
-                said = printed.last_line(self.attempt.folder / f"{number}.err", "it said nothing")
+                said = program_output.last_line(self.attempt.folder / f"{number}.err", "it said nothing")
                 raise Unavailable(f"creation {number + 1} ended with {code}: {said}")
             if begun is None:
                 raise InvalidOutput(f"creation {number + 1} did not note when it began")
 
-    def _creation(self, number: int, passed: gate.Passed, after: Afterwards) -> dict:
+    def _creation(self, number: int, passed: gate.Outcome, after: Afterwards) -> dict:
         """Return the moments of one creation in seconds after the gate was opened: `begun` and `ended`.
 
         A parent also has the duration of each of its parts, and a virtual machine the moments of its start.

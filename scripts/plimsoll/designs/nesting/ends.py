@@ -13,11 +13,11 @@ from plimsoll import runtimes
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, NestingCell
 from plimsoll.errors import Unavailable
 from plimsoll.runtimes.base import HOST, Node, output
-from plimsoll.runtimes.networks import of_host
+from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.base import HostNetwork, Network
-from plimsoll.runtimes.networks.second_host import Reached
+from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.services import daemon
-from plimsoll.services.kept import Services, wait_for
+from plimsoll.services.containers import Services, wait_for
 from plimsoll.workloads import netperf
 from plimsoll.workloads.base import InvalidOutput, Role
 
@@ -63,7 +63,7 @@ def between(task) -> Iterator[Pair]:
         address = far.address if cell["hosts"] == TWO else address_of(client, server or HOST)
         if not server:
             # Another machine may be reached at an address that no interface of its own has.
-            role = _listening(port, "" if isinstance(far, Reached) else address)
+            role = _listening(port, "" if isinstance(far, SshMachine) else address)
             server = stack.enter_context(daemon.listening(far, task.specs()[0], role, task.attempt.folder / "netserver.log"))
         yield Pair(client, server, address, port)
 
@@ -91,7 +91,7 @@ def start(services: Services, what: str, runtime: str, network: str, image: dict
 
 def _network(name: str) -> Network | None:
     """Return the network object for a level's name; None for the runtime's own bridge."""
-    made = {"host": HostNetwork(), OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
+    made = {"host": HostNetwork(), OPEN_VSWITCH: host_networks.SWITCH, PLAIN: host_networks.PLAIN_BRIDGE}
     return made.get(name)
 
 

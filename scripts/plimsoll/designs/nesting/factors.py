@@ -89,7 +89,7 @@ def total(cell: NestingCell) -> int:
     return int(cell["instances"]) * max(1, int(cell["children"]))
 
 
-def nested(cell: NestingCell) -> int:
+def nested_containers(cell: NestingCell) -> int:
     """Return the number of nested containers."""
     if cell["task"] == NETWORK:
         return parents(cell)

@@ -7,23 +7,23 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring.process import LOOK_SECONDS, kill, refuse_endless
 from plimsoll.measuring.watch import Watch
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Bash program at the gate: waits for the end of standard input, writes down the time, and becomes the command.
 WAITING = 'read -r _; printf "%s\\n" "${EPOCHREALTIME/,/.}" >"$0"; exec "$@" </dev/null'
 # What this program writes, and how far two of the host's clocks may differ (s).
-NOTED, CLOCKS = f"(?P<moment>{printed.fixed(6)})\n", 0.05
+NOTED, CLOCKS = f"(?P<moment>{program_output.fixed_point(6)})\n", 0.05
 # Time that Bash takes to reach the gate (s).
 READY = 0.2
 # While commands end, their output is looked at only this often (s): during a look of some ms no end can be noted.
 SELDOM = 2.0
 
 
-class Passed(NamedTuple):
+class Outcome(NamedTuple):
     """What commands that began at the gate did. Moments are in seconds of CLOCK_MONOTONIC.
 
     `opened` is when the gate was opened. `begun` and `ended` have a moment for each command, or None if it did not
@@ -40,7 +40,7 @@ class Passed(NamedTuple):
 
 def pass_together(
     commands: list[list[str]], folder: Path, limit: float, ready=lambda: None, watch: Watch | None = None
-) -> Passed:
+) -> Outcome:
     """Let commands begin at one moment, wait until they end, and return what they did.
 
     A command that has not ended after `limit` seconds is killed. Output and moments go to files in `folder`, named by
@@ -65,8 +65,8 @@ def pass_together(
     finally:
         for process in processes:
             kill(process, group=True)
-    begun = [noted(folder / f"{number}.begun", offset, opened) for number in range(len(commands))]
-    return Passed(opened, begun, ended, [process.returncode for process in processes], offset)
+    begun = [begin_moment(folder / f"{number}.begun", offset, opened) for number in range(len(commands))]
+    return Outcome(opened, begun, ended, [process.returncode for process in processes], offset)
 
 
 def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
@@ -77,7 +77,7 @@ def _waiting(command: list[str], stem: Path, closed: int) -> subprocess.Popen:
     closed.
     """
     words = ["bash", "-c", WAITING, f"{stem}.begun", *command]
-    with shared.new_file(Path(f"{stem}.out")) as out, shared.new_file(Path(f"{stem}.err")) as err:
+    with run_files.new_file(Path(f"{stem}.out")) as out, run_files.new_file(Path(f"{stem}.err")) as err:
         return subprocess.Popen(words, stdin=closed, stdout=out, stderr=err, process_group=0)
 
 
@@ -112,13 +112,13 @@ def _ends(processes: list[subprocess.Popen], last: float, outputs: list[Path], w
     return ended
 
 
-def noted(path: Path, offset: float, opened: float) -> float | None:
+def begin_moment(path: Path, offset: float, opened: float) -> float | None:
     """Return when a command began (s of CLOCK_MONOTONIC), as it noted itself in a file.
 
     Return None if the file has no such moment, or a moment before the gate was `opened` or in the future.
     """
     try:
-        moment = printed.numbers(NOTED, printed.text_of(path))["moment"] - offset
+        moment = program_output.numbers(NOTED, program_output.text_of(path))["moment"] - offset
     except InvalidOutput:
         return None
     return moment if opened - CLOCKS <= moment <= time.monotonic() + CLOCKS else None

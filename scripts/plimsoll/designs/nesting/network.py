@@ -14,15 +14,15 @@ from plimsoll.designs.nesting import ends, processor_binding
 from plimsoll.designs.nesting.factors import BARE, OPEN_VSWITCH, PLAIN, TWO, NestingCell, of_placement
 from plimsoll.designs.nesting.task import Task as Base
 from plimsoll.errors import Unavailable
-from plimsoll.host import processes, shared, topology
+from plimsoll.host import processes, run_files, topology
 from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
-from plimsoll.runtimes.networks import of_host
-from plimsoll.runtimes.networks.second_host import Reached
-from plimsoll.runtimes.networks.wired import Wired
+from plimsoll.runtimes.networks import host_networks
+from plimsoll.runtimes.networks.second_host import SshMachine
+from plimsoll.runtimes.networks.switch_network import SwitchNetwork
 from plimsoll.services import daemon
-from plimsoll.services.kept import Services, all_counted
-from plimsoll.workloads import netperf, printed
+from plimsoll.services.containers import Services, all_counted
+from plimsoll.workloads import netperf, program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # A test that takes this much longer than its planned time hangs (s).
@@ -30,7 +30,7 @@ PATIENCE = 15.0
 MICROSECONDS, MEGABITS_IN_GIGABIT, BYTES_IN_GIGABIT = 1e6, 1e3, 1.25e8
 # At least this share of the exchanged bytes must have passed the switch. The rest may wait in buffers when a test ends.
 SWITCHED = 0.5
-SWITCHES = {OPEN_VSWITCH: of_host.SWITCH, PLAIN: of_host.PLAIN_BRIDGE}
+SWITCHES = {OPEN_VSWITCH: host_networks.SWITCH, PLAIN: host_networks.PLAIN_BRIDGE}
 
 
 class Task(Base):
@@ -42,7 +42,7 @@ class Task(Base):
         super().__init__(*given)
         server = runtimes.find(self.cell["server"])
         self.peers = Services(server, self.attempt.identity, self.attempt.folder) if server.services else None
-        self.network = of_host.way(self.cell["parameters"].get("second_host")) if self.cell["hosts"] == TWO else None
+        self.network = host_networks.way(self.cell["parameters"].get("second_host")) if self.cell["hosts"] == TWO else None
 
     def measure(self) -> dict:
         here = topology.open_vswitch()
@@ -67,7 +67,7 @@ class Task(Base):
             refuse_left_out(switched["switched_bytes"], values, self.cell)
         return {"values": values, "namespaces": namespaces, "segments": counted, **switched, **settled}
 
-    def _switch(self) -> Wired | None:
+    def _switch(self) -> SwitchNetwork | None:
         """Return the switch that all packets pass on their way to this host; None if there is no such switch.
 
         There is one if one end is on a switch, in a container or a virtual machine, and the other end is on bare metal.
@@ -80,7 +80,7 @@ class Task(Base):
 
         Raise InvalidOutput if it did not become idle in time.
         """
-        if not isinstance(far := getattr(self.network, "far", None), Reached):
+        if not isinstance(far := getattr(self.network, "far", None), SshMachine):
             return {}
         processor = self.cell["parameters"]["second_host"]["processor"]
         return {"settled": daemon.settled(far, self.attempt.image, processor, self.attempt.plan["limits"]["idle"])}
@@ -96,7 +96,7 @@ class Task(Base):
             services.take_down()
         # Programs of an end on bare metal are in no container that would end them.
         lock.kill_run(self.attempt.identity)
-        for network in of_host.ALL:
+        for network in host_networks.ALL:
             network.sweep()
 
     @property
@@ -123,13 +123,13 @@ class Task(Base):
         says.
         """
         parameters, binding = self.cell["parameters"], self.cell["bindings"][placement]
-        words = processor_binding.bound(TESTS[test](pair.address, pair.port, parameters), pair, binding)
+        words = processor_binding.bound_command(TESTS[test](pair.address, pair.port, parameters), pair, binding)
         program = pair.client.inside(pair.client.of_image(words))
         stem = self.folder_of(name_of(test, placement)) / "netperf"
         before, watch = self.snapshot(), processor_binding.watching(pair) if binding else None
         since = processes.now()
         outputs = [Path(f"{stem}.out"), Path(f"{stem}.err")]
-        with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
+        with run_files.new_file(outputs[0]) as out, run_files.new_file(outputs[1]) as err:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         misplaced = processor_binding.problem(pair, binding, watch) if binding else None
         limit = parameters["seconds"] + PATIENCE
@@ -142,14 +142,14 @@ class Task(Base):
         if hangs:
             raise InvalidOutput(f"{where} had not ended after {limit:g} s")
         if process.returncode:
-            said = printed.last_line(outputs[1], "it said nothing")
+            said = program_output.last_line(outputs[1], "it said nothing")
             raise InvalidOutput(f"{where} ended with {process.returncode}: {said}")
         if misplaced:
             raise InvalidOutput(f"{where}: {misplaced}")
-        if left := strays.left(self.attempt.identity, self._groups(), since):
+        if left := strays.describe(self.attempt.identity, self._groups(), since):
             raise InvalidOutput(f"{where}: {strays.reason(left)}")
         try:
-            return VALUES[test](printed.text_of(outputs[0]), parameters)
+            return VALUES[test](program_output.text_of(outputs[0]), parameters)
         except InvalidOutput as problem:
             raise InvalidOutput(f"{where}: {problem}") from problem
 
@@ -197,7 +197,7 @@ def _rr(address: str, port: int, parameters: dict) -> list[str]:
 
 def throughput(text: str, parameters: dict) -> float:
     """Return the throughput of a stream in Gbit/s, from Netperf's output."""
-    return netperf.found(text, netperf.STREAM, parameters["seconds"])["result"] / MEGABITS_IN_GIGABIT
+    return netperf.parse(text, netperf.STREAM, parameters["seconds"])["result"] / MEGABITS_IN_GIGABIT
 
 
 def latency(text: str, parameters: dict) -> float:
@@ -206,7 +206,7 @@ def latency(text: str, parameters: dict) -> float:
     One request more than the burst is under way. By Little's law, each takes that many times the time between two
     responses. Raise InvalidOutput if the output shows another burst or another size of messages than the parameters.
     """
-    found = netperf.found(text, netperf.HEADING + netperf.MESSAGES, parameters["seconds"])
+    found = netperf.parse(text, netperf.HEADING + netperf.MESSAGES, parameters["seconds"])
     if found["burst"] != parameters["burst"]:
         raise InvalidOutput(f"Netperf used bursts of {found['burst']:.0f}, not of {parameters['burst']}")
     if {found["request"], found["response"]} != {size := 1024 * parameters["message_kilobytes"]}:

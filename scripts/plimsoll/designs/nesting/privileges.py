@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from plimsoll.designs.nesting.factors import NestingCell, nested, parents
+from plimsoll.designs.nesting.factors import NestingCell, nested_containers, parents
 from plimsoll.runtimes.docker_nested import GIVEN, USUAL, privileges
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # What parents and children may do beyond other containers, and the end of the name of a parent's notes.
@@ -19,7 +19,7 @@ def read(folder: Path, cell: NestingCell) -> dict[str, dict]:
     It has for parents and for children the `capabilities` beyond Docker's default ones, and `seccomp`. Raise
     InvalidOutput if one may do more or less than planned, or has noted nothing.
     """
-    if not (children := nested(cell)):
+    if not (children := nested_containers(cell)):
         return {}
     notes = sorted(folder.glob("*.status"))
     for kind, least in (("parent", parents(cell)), ("child", children)):
@@ -35,7 +35,7 @@ def read(folder: Path, cell: NestingCell) -> dict[str, dict]:
 def _refuse(kind: str, noted: Path) -> None:
     """Raise InvalidOutput if the privileges that one parent or child noted are not those of its kind."""
     try:
-        seen = privileges(printed.text_of(noted))
+        seen = privileges(program_output.text_of(noted))
     except ValueError as problem:
         raise InvalidOutput(f"the {kind} {noted.stem} did not note what it may do: {problem}") from problem
     if seen != KINDS[kind]:

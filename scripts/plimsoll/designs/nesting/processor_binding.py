@@ -11,17 +11,17 @@ from pathlib import Path
 
 from plimsoll.designs.nesting.ends import Pair
 from plimsoll.host import cpulist
-from plimsoll.measuring import bound as of_programs
-from plimsoll.measuring.process import said
+from plimsoll.measuring import binding_check as of_programs
+from plimsoll.measuring.process import read_output
 from plimsoll.runtimes.base import Node
-from plimsoll.runtimes.networks.second_host import Reached, ours
+from plimsoll.runtimes.networks.second_host import SshMachine, ours
 from plimsoll.workloads import netperf
 
 # A process that watches another machine and takes longer than this hangs (s).
 WATCH_SECONDS = 20.0
 
 
-def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
+def bound_command(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
     """Return the command of a test that also binds client and server to their processors.
 
     Virtual machines are bound at once. Without a `binding` both ends are free.
@@ -32,7 +32,7 @@ def bound(words: list[str], pair: Pair, binding: list[int] | None) -> list[str]:
         if node.whole:
             node.bind(here if place is None else {place})
     own = (None if node.whole else place for node, place in zip((pair.client, pair.server), places, strict=True))
-    return netperf.bound(words, *own)
+    return netperf.bound_command(words, *own)
 
 
 def watching(pair: Pair) -> subprocess.Popen | None:
@@ -40,7 +40,7 @@ def watching(pair: Pair) -> subprocess.Popen | None:
 
     Call it before the test starts. Return None if the server is on this machine.
     """
-    return pair.server.watch(str(pair.port)) if isinstance(pair.server, Reached) else None
+    return pair.server.watch(str(pair.port)) if isinstance(pair.server, SshMachine) else None
 
 
 def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = None) -> str | None:
@@ -49,15 +49,15 @@ def problem(pair: Pair, binding: list[int], watch: subprocess.Popen | None = Non
     Otherwise return in words what was seen. `watch` is the result of `watching`.
     """
     ends = list(zip((("netperf", pair.client), ("netserver", pair.server)), binding, strict=True))
-    wholes = [elsewhere(node, place) for (_, node), place in ends if node.whole]
-    needed = {name: {place} for (name, node), place in ends if not (node.whole or isinstance(node, Reached))}
+    wholes = [wrong_place(node, place) for (_, node), place in ends if node.whole]
+    needed = {name: {place} for (name, node), place in ends if not (node.whole or isinstance(node, SshMachine))}
     here = of_programs.problem(lambda: programs(pair.port), needed)
     return "; ".join(filter(None, [*wholes, here, _there(pair.server, binding[1], watch) if watch else None])) or None
 
 
-def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
+def _there(server: SshMachine, place: int, watch: subprocess.Popen) -> str | None:
     """Return in words where a server on another machine was bound; None if it was bound to processor `place`."""
-    seen, _ = said(watch, WATCH_SECONDS) or ("", "")
+    seen, _ = read_output(watch, WATCH_SECONDS) or ("", "")
     bound = [line.removeprefix("bound ") for line in ours(seen)]
     places = sorted({place for place in bound if place.isdigit()}) or ["none"]
     if places == [str(place)]:
@@ -65,7 +65,7 @@ def _there(server: Reached, place: int, watch: subprocess.Popen) -> str | None:
     return f"netserver on {server.name} was bound to processor {', '.join(places)}, and should be to {place}"
 
 
-def elsewhere(machine: Node, place: int) -> str | None:
+def wrong_place(machine: Node, place: int) -> str | None:
     """Return in words where a virtual machine may run; None if it is bound to processor `place`."""
     there = set()
     for thread in machine.threads():

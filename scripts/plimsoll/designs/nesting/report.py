@@ -9,7 +9,7 @@ from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import words
 from plimsoll.designs.nesting.factors import CPU, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.interchange import ABSENT, Plan
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 from plimsoll.pages.report import Sources
 from plimsoll.planning.virtual_machines import EMULATED_MACHINE
 
@@ -28,7 +28,7 @@ class Report(design.Report):
     ) -> dict:
         """Return the template's variables beyond those that the reports of all designs have."""
         return {
-            "programs": planned.image(sources.image)["files"],
+            "programs": plan_file.image(sources.image)["files"],
             "cores": plan["cores"],
             "apart": apart(runs),
             "tables": tables(sources.tables, study),
@@ -79,7 +79,7 @@ def _in_words(row: dict, switch: str | None) -> dict:
     """Return a row with its levels in words. `switch` says where Open vSwitch switches, if the row is about it."""
     factors = {"client": "runtime", "runtime": "runtime", "server": "runtime", "network": "network"}
     told = {key: words.level(factor, row[key]) for key, factor in factors.items() if key in row}
-    return {**row, **told, **({"network": words.switched(told["network"], switch)} if switch else {})}
+    return {**row, **told, **({"network": words.with_switch(told["network"], switch)} if switch else {})}
 
 
 def switches(study: dict, observations: pd.DataFrame, plan: Plan) -> list[dict]:

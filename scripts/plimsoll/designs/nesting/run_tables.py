@@ -3,7 +3,7 @@
 import pandas as pd
 
 from plimsoll.analysis import tables
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.designs.nesting import statistics
 from plimsoll.designs.nesting.factors import NETWORK, OPEN_VSWITCH, TWO, NestingPlan
 from plimsoll.planning import virtual_machines
@@ -13,7 +13,7 @@ KEYS = ["parents", "children_per_parent"]
 OURS = {"n": "n", "mean": "mean", "sd": "sd", "mean_low": "mean_low", "mean_high": "mean_high"}
 
 
-def creation(asked: Asked) -> pd.DataFrame:
+def creation(asked: TableRequest) -> pd.DataFrame:
     """Return Table I with our values: one row per number of parents and children that the paper prints.
 
     A row has the paper's mean and standard deviation (`paper_mean`, `paper_sd`) and ours, with n and the interval of
@@ -43,7 +43,7 @@ UNITS = {"Mbit/s": ("Gbit/s", 1e-3), "ms": ("µs", 1e3), "us": ("µs", 1.0)}
 OF_NETWORK = ["client", "server", "network"]
 
 
-def networks(asked: Asked) -> pd.DataFrame:
+def networks(asked: TableRequest) -> pd.DataFrame:
     """Return one of Tables II to V with our values.
 
     There is one row per client, server, network and metric that the paper prints. A row has the paper's mean and

@@ -5,17 +5,17 @@ made.
 """
 
 from plimsoll import design
-from plimsoll.analysis.tables import Asked, Kind
+from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def creation(asked: Asked):
+def creation(asked: TableRequest):
     """Return Table I: creation time by parents and children, ours beside the paper's."""
     from plimsoll.designs.nesting import run_tables
 
     return run_tables.creation(asked)
 
 
-def networks(asked: Asked):
+def networks(asked: TableRequest):
     """Return one of Tables II to V: throughput and latency between two runtimes, ours beside the paper's."""
     from plimsoll.designs.nesting import run_tables
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from plimsoll.designs.nesting.factors import NestingCell, total
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.runtimes.base import Runtime, Spec
 from plimsoll.services.attempts import Run
-from plimsoll.services.kept import Services, all_counted
+from plimsoll.services.containers import Services, all_counted
 from plimsoll.workloads import find
 from plimsoll.workloads.sysbench import Sysbench
 
@@ -49,7 +49,7 @@ class Task(Run):
 
     def folder_of(self, name: str) -> Path:
         """Make a folder of this name for output in the attempt's folder, and return its path."""
-        return shared.new_folder(self.attempt.folder / name)
+        return run_files.new_folder(self.attempt.folder / name)
 
     def snapshot(self) -> noise.Snapshot:
         """Return a snapshot of what the machine has used until now."""

@@ -91,7 +91,7 @@ def _network(own: str, child: str = "") -> str:
     return f"{NETWORKS[own]} (the parent) and {childs} (the child)"
 
 
-def switched(words: str, where: str) -> str:
+def with_switch(words: str, where: str) -> str:
     """Return words about networks, with the place where Open vSwitch switches added to its name.
 
     Nothing is added if it switches in the kernel. Elsewhere it is another switch than the paper's.

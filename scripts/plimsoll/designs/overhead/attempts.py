@@ -16,19 +16,19 @@ from plimsoll import runtimes, workloads
 from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, cpulist, disk, shared, topology
+from plimsoll.host import cgroup, cpulist, disk, run_files, topology
 from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import LABEL, Node, Runtime, Scratch, Spec, output
 from plimsoll.runtimes.changed_root import ChangedRoot
-from plimsoll.runtimes.networks import of_host, second_host
-from plimsoll.runtimes.networks.second_host import Reached
+from plimsoll.runtimes.networks import host_networks, second_host
+from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.services import daemon, iterations, limits, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
-from plimsoll.services.kept import Services, all_counted
-from plimsoll.workloads import loop, printed
+from plimsoll.services.containers import Services, all_counted
+from plimsoll.workloads import loop, program_output
 from plimsoll.workloads.base import InvalidOutput, Microservice
 
 # Folder in every node where benchmarks of the disk write.
@@ -70,7 +70,9 @@ class _Run(Run):
         # Cgroup of programs on bare metal with limited memory.
         self.own_group = f"{LABEL}/{attempt.identity}"
         self.on_disk = self.cell["storage"] != ABSENT
-        self.network = of_host.way(self.cell["parameters"].get("second_host"), shaped=False) if self.service.roles else None
+        self.network = (
+            host_networks.way(self.cell["parameters"].get("second_host"), shaped=False) if self.service.roles else None
+        )
         # Address and port of the server, for the client.
         self.hosts: dict[str, str] = {}
         self.made: list[dict] = []
@@ -93,10 +95,10 @@ class _Run(Run):
             self.spans.append((before, snapshot()))
         folders = [self.folder / str(number) for number in range(1, len(self.made) + 1)]
         given = self.cell["parameters"], self.cell["iteration_limit_seconds"]
-        judged = iterations.judged(self.service, *given, folders)
+        judged = iterations.read(self.service, *given, folders)
         if len(judged) < len(self.made):
             limit = self.cell["iteration_limit_seconds"] + AROUND
-            said = printed.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
+            said = program_output.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
             raise InvalidOutput(f"iteration {len(self.made)} {said}")
         device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
         return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
@@ -130,11 +132,11 @@ class _Run(Run):
         """
         self.network.set_up()
         far, told = self.network.far, {}
-        if isinstance(far, Reached):
+        if isinstance(far, SshMachine):
             processor = self.cell["parameters"]["second_host"]["processor"]
             told = {"settled": daemon.settled(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
         # The machine may be reached at an address that is not its own, so the server listens on all addresses there.
-        address = "" if isinstance(far, Reached) else far.address
+        address = "" if isinstance(far, SshMachine) else far.address
         role = self.service.at(address, port := daemon.free_port(far))
         spec = Spec(self.attempt.identity, "server", self.image, self.folder)
         stack.enter_context(daemon.listening(far, spec, role, self.folder / "server.log"))
@@ -203,7 +205,7 @@ class _Run(Run):
     def _seen(self, node: Node) -> dict:
         """Return what a program may use, read inside the node. Unavailable if that is not what the cell says."""
         told = output(node.inside(["sh", "-c", ASKED]), AROUND)
-        seen = limits.seen(told)
+        seen = limits.parse(told)
         available = re.search("^MemAvailable: +([0-9]+) kB$", told, re.MULTILINE)
         seen["available_bytes"] = 1024 * int(available[1]) if available else 0
         if (number := len(cpulist.parse(seen["cpus"]))) != self.cell["processors"]:
@@ -238,12 +240,12 @@ class _Run(Run):
 
     def _iteration(self, node: Node, number: int) -> bool:
         """Run an iteration in a folder of its own. Return whether another one may follow."""
-        folder = shared.new_folder(self.folder / str(number))
+        folder = run_files.new_folder(self.folder / str(number))
         limit = self.cell["iteration_limit_seconds"]
         program = self.service.command(self.cell["parameters"], 0, self.hosts)
         words = node.inside([*loop.command(folder, 0.0, limit, 1), *program])
         outputs = [folder / "loop.out", folder / "loop.err", *loop.printed_by(folder, 1)]
-        with shared.new_file(outputs[0]) as out, shared.new_file(outputs[1]) as err:
+        with run_files.new_file(outputs[0]) as out, run_files.new_file(outputs[1]) as err:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
         try:
             ended = ended_within(process.pid, limit + AROUND, outputs, self.attempt.watch)
@@ -253,7 +255,7 @@ class _Run(Run):
             return False
         if code and self.services:
             self.services.intact()
-        judged = iterations.judged(self.service, self.cell["parameters"], limit, [folder])
+        judged = iterations.read(self.service, self.cell["parameters"], limit, [folder])
         return bool(judged) and judged[0]["reason"] is None
 
     def _snapshot(self) -> noise.Snapshot:

@@ -33,7 +33,7 @@ class Cells(design.Cells):
                 if config["runtimes"].get(runtime, "off") == "off" or _not_both(runtime, config, unavailable):
                     continue
                 cell = _cell(benchmark, runtime, storage, profile["overhead"], host)
-                cell["host"] = sizing.of(host)["host"]
+                cell["host"] = sizing.of_host(host)["host"]
                 lacking = unavailable.get(runtime) or _out_of_reach(cell) or _needs_root(cell, host)
                 cell["reason"] = lacking or _too_large(cell, host)
                 cell["fingerprint"] = record.identify(self.measured(cell))
@@ -110,7 +110,7 @@ def _levels(experiment: dict) -> Iterator[tuple[str, str, str]]:
 def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topology) -> OverheadCell:
     service, found = workloads.find(benchmark, Microservice), runtimes.find(runtime)
     memory = sizes["memory_megabytes"] * 2**20
-    room = Room(memory, memory, sizing.of(host)["cache_bytes"])
+    room = Room(memory, memory, sizing.of_host(host)["cache_bytes"])
     parameters = service.parameters(sizes["sizes"].get(benchmark, {}), room)
     if service.roles and "second_host" in host:
         # With another second host, the same cell is another measurement.

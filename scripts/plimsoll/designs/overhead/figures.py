@@ -18,7 +18,7 @@ class Figures(design.Figures):
         """
         figure = study["figures"][name]
         own = {metric: study["metrics"][metric] for metric in figure["metrics"]}
-        rows = papers.printed(figure["reference"]) if "reference" in figure else None
+        rows = papers.reference_table(figure["reference"]) if "reference" in figure else None
         rows = rows[rows["metric"].isin(own)] if rows is not None else None
         return {
             "of_cell": ("storage",),

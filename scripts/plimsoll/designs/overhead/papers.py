@@ -12,7 +12,7 @@ FACTORS = {"MB/s": 1e-3}
 SCORE = "1 = best of the three resources"
 
 
-def printed(reference: str) -> pd.DataFrame:
+def reference_table(reference: str) -> pd.DataFrame:
     """Return a table of config/reference in our units, one row per metric and runtime.
 
     A row has `paper_mean`, and `paper_sd` (NaN if the paper prints none). In a table of standardised scores, the metric is the

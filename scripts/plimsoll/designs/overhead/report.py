@@ -7,8 +7,8 @@ import pandas as pd
 from plimsoll import design, workloads
 from plimsoll.designs.overhead import words
 from plimsoll.interchange import ABSENT, Plan
-from plimsoll.measuring import planned, status
-from plimsoll.pages import made_tables
+from plimsoll.measuring import plan_file, status
+from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
 
 
@@ -27,7 +27,7 @@ class Report(design.Report):
         """Return this design's variables of the page's template."""
         measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
         return {
-            "programs": planned.image(sources.image)["files"],
+            "programs": plan_file.image(sources.image)["files"],
             "benchmarks": benchmarks(measurable, runs),
             "windows": sorted({cell["window_seconds"] for cell in measurable}),
             "warm_up": max((cell["warm_up_seconds"] for cell in measurable), default=0),
@@ -61,13 +61,13 @@ def benchmarks(measurable: list[dict], runs: pd.DataFrame) -> list[dict]:
 
 def tables(folder: Path, study: dict) -> list[dict]:
     """Return the study's tables as rows for the page."""
-    return [{**told, "rows": readable(made).to_dict("records")} for told, made in made_tables.of_study(folder, study)]
+    return [{**told, "rows": readable(made).to_dict("records")} for told, made in study_tables.of_study(folder, study)]
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with empty cells where there is no value, and a column with runtimes in words."""
     told = table.assign(environment=_environments(table)) if "runtime" in table else table
-    return made_tables.filled(told)
+    return study_tables.without_gaps(told)
 
 
 def _environments(table: pd.DataFrame) -> list[str]:

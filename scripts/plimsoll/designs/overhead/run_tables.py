@@ -3,7 +3,7 @@
 import pandas as pd
 
 from plimsoll.analysis import tables
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.designs.overhead import papers, statistics
 from plimsoll.designs.overhead.factors import OWN
 from plimsoll.planning import virtual_machines
@@ -15,20 +15,20 @@ SCORES = ["n", "score", "overhead", "change", "change_low", "change_high"]
 ANSWERS = {"iperf": "iperf", "hardinfo": "HardInfo", "stream": "STREAM", "bonnie": "Bonnie++"}
 
 
-def versions(asked: Asked) -> pd.DataFrame:
+def versions(asked: TableRequest) -> pd.DataFrame:
     """Return the paper's table of benchmarks, with the version that runs here beside each."""
     printed, image = asked.printed(keep_default_na=False), asked.read("image")
     ours = [image["versions"][ANSWERS[name]] for name in printed["benchmark"]]
     return printed.rename(columns={"version": "version (paper)"}).assign(version=ours)
 
 
-def described(asked: Asked) -> pd.DataFrame:
+def described(asked: TableRequest) -> pd.DataFrame:
     """Return the paper's table of HardInfo's benchmarks, with the unit of each here."""
     printed = asked.printed(keep_default_na=False)
     return printed.assign(unit=[asked.study["metrics"][name]["unit"] for name in printed["benchmark"]])
 
 
-def means(asked: Asked) -> pd.DataFrame:
+def means(asked: TableRequest) -> pd.DataFrame:
     """Return one row per metric and runtime that the paper prints.
 
     A row has the paper's mean and standard deviation in our unit, our own, and our comparison with bare metal. `not_here` says
@@ -37,7 +37,7 @@ def means(asked: Asked) -> pd.DataFrame:
     return _beside(asked, OURS)
 
 
-def scores(asked: Asked) -> pd.DataFrame:
+def scores(asked: TableRequest) -> pd.DataFrame:
     """Return one row per metric and runtime with the standardised scores of the paper and ours (equations 2 and 3).
 
     Scores are shares of the best runtime's value. `overhead` is equation 1 with the paper's margin of 1 %. `not_here` says why
@@ -46,10 +46,10 @@ def scores(asked: Asked) -> pd.DataFrame:
     return _beside(asked, SCORES)
 
 
-def _beside(asked: Asked, columns: list[str]) -> pd.DataFrame:
+def _beside(asked: TableRequest, columns: list[str]) -> pd.DataFrame:
     ours = statistics.of_cells(asked.observations())
     ours = ours[ours["metric"].isin(asked.table["metrics"]) & ours["storage"].isin(("none", OWN))]
-    printed = virtual_machines.as_measured(papers.printed(asked.table["reference"]), asked.plan, ["runtime"])
+    printed = virtual_machines.as_measured(papers.reference_table(asked.table["reference"]), asked.plan, ["runtime"])
     printed = printed.assign(unit=[asked.study["metrics"][metric]["unit"] for metric in printed["metric"]])
     table = printed.merge(ours[[*KEYS, *columns]], on=KEYS, how="left")
     reasons = {

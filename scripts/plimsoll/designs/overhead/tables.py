@@ -4,31 +4,31 @@ Planning needs only the list of kinds, so each function imports what makes its t
 """
 
 from plimsoll import design
-from plimsoll.analysis.tables import Asked, Kind
+from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def versions(asked: Asked):
+def versions(asked: TableRequest):
     """Return the versions of the benchmarks, with the paper's."""
     from plimsoll.designs.overhead import run_tables
 
     return run_tables.versions(asked)
 
 
-def described(asked: Asked):
+def described(asked: TableRequest):
     """Return what each benchmark of HardInfo does, in the paper's words, and its unit here."""
     from plimsoll.designs.overhead import run_tables
 
     return run_tables.described(asked)
 
 
-def means(asked: Asked):
+def means(asked: TableRequest):
     """Return means and standard deviations by runtime, with the paper's."""
     from plimsoll.designs.overhead import run_tables
 
     return run_tables.means(asked)
 
 
-def scores(asked: Asked):
+def scores(asked: TableRequest):
     """Return standardised scores by runtime, with the paper's."""
     from plimsoll.designs.overhead import run_tables
 

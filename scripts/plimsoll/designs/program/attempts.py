@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from plimsoll import paths, runtimes
-from plimsoll.designs.program import looking, neighbour, outputs, quotas, ranks, seen
+from plimsoll.designs.program import neighbour, outputs, process_view, quotas, ranks, watched_run
 from plimsoll.designs.program.factors import HOST, LOOK, OTHER, SAME, ProgramCell
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk
@@ -23,7 +23,7 @@ from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import Node, Runtime, Spec
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.services.attempts import Run, ServiceAttempts
-from plimsoll.services.kept import Services, all_counted
+from plimsoll.services.containers import Services, all_counted
 from plimsoll.services.snapshots import snapshots
 from plimsoll.workloads.base import InvalidOutput
 
@@ -93,7 +93,7 @@ class ProgramRun(Run):
     def _seen(self) -> dict:
         node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
         noted = self.noted
-        return {"inside": seen.inside(noted), "mapped": seen.mapped(noted, node_files)}
+        return {"inside": process_view.inside(noted), "mapped": process_view.mapped(noted, node_files)}
 
     @property
     def noted(self) -> Path:
@@ -102,7 +102,7 @@ class ProgramRun(Run):
 
     def _made(self) -> list[dict]:
         """Return what was logged of each run, with the warm-up. InvalidOutput if one of them went wrong."""
-        return outputs.made(self.folder, self.cell)
+        return outputs.run_logs(self.folder, self.cell)
 
     def _around(self, took: float, made: list[dict]) -> float:
         """Return the seconds that the command took beside the program's runs."""
@@ -115,7 +115,7 @@ class ProgramRun(Run):
     def _looked(self, node: Node) -> dict:
         """Return what a watched run showed. It has no times."""
         known = self._seen()
-        looked = looking.found(self.folder, known["mapped"], lambda words: self._inside(node, words))
+        looked = watched_run.read(self.folder, known["mapped"], lambda words: self._inside(node, words))
         self._clean()
         return {"timed": [], **known, "looked": looked}
 
@@ -148,7 +148,7 @@ class ProgramRun(Run):
     def _timed(self, node: Node, snapshot) -> float:
         """Run the program in the node. Return the seconds from the command to its end, with what is around the program."""
         number, limit = self.number, self.cell["parameters"]["limit_seconds"]
-        count = looking.COUNT if self.looks else str(number)
+        count = watched_run.COUNT if self.looks else str(number)
         words = self._inside(node, [str(self.folder), f"{limit:g}", count, *self.cell["command"]])
         printed = [self.folder / str(run) / name for run in range(number) for name in outputs.PRINTED]
         with self._neighbour():
@@ -186,7 +186,7 @@ class ProgramRun(Run):
         if self.cell["stage"] not in (SAME, OTHER):
             return contextlib.nullcontext()
         command = self.cell["parameters"]["beside"]
-        return neighbour.beside(lambda words: self._inside(self.beside, words), self.folder / neighbour.FOLDER, command)
+        return neighbour.run_repeatedly(lambda words: self._inside(self.beside, words), self.folder / neighbour.FOLDER, command)
 
     def _inside(self, node: Node, words: list[str]) -> list[str]:
         """Return a command that starts the timer in the node with these words."""
@@ -208,7 +208,7 @@ class ProgramRun(Run):
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         of_image = {} if self.cell["runtime"] == HOST else parameters.get("image_variables", {})
-        own = variables(home, of_image, parameters.get("variables", {})) | (looking.VARIABLES if self.looks else {})
+        own = variables(home, of_image, parameters.get("variables", {})) | (watched_run.VARIABLES if self.looks else {})
         own |= {name: value for name, value in os.environ.items() if name == "PLIMSOLL_RUN"}
         text = "".join(f"{name}={value}\0" for name, value in own.items())
         (self.folder / "variables").write_text(text)

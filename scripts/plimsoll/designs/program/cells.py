@@ -38,7 +38,7 @@ class Cells(design.Cells):
             "path": f"{stage}/{runtime}",
             "stage": stage,
             "runtime": runtime,
-            "host": sizing.of(host)["host"],
+            "host": sizing.of_host(host)["host"],
             "command": program["command"],
             "runs": runs,
             "parameters": {key: value for key, value in program.items() if key not in left_out},

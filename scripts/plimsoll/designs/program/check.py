@@ -7,7 +7,7 @@ from plimsoll import design
 from plimsoll.claims import book
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import BESIDE, LOOK, OWN_VALUES, STAGES, Factors
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.figures import sources
 
 
@@ -42,7 +42,7 @@ def _check_metric(key: str, metric: dict) -> None:
         if "pattern" not in metric:
             raise PlimsollError(f"{key}.pattern: a metric of the output needs a pattern with one group for the number.")
         if check_pattern(f"{key}.pattern", metric["pattern"]).groups != 1:
-            raise PlimsollError(f"{key}.pattern: {shown(metric['pattern'])} must have one group, ( ), around the number.")
+            raise PlimsollError(f"{key}.pattern: {quote(metric['pattern'])} must have one group, ( ), around the number.")
     elif metric["source"] == "json" and not {"file", "key"} <= metric.keys():
         raise PlimsollError(f"{key}: a metric of a JSON file needs a file and a key.")
 
@@ -58,4 +58,4 @@ def check_pattern(key: str, pattern: str) -> re.Pattern:
     try:
         return re.compile(pattern, re.MULTILINE)
     except re.error as problem:
-        raise PlimsollError(f"{key}: {shown(pattern)} is no regular expression: {problem}.") from problem
+        raise PlimsollError(f"{key}: {quote(pattern)} is no regular expression: {problem}.") from problem

@@ -34,7 +34,7 @@ class Timed(TypedDict):
     output: str  # SHA-256 of its output, without what the study's filters match
 
 
-class Looked(TypedDict):
+class WatchedRun(TypedDict):
     """What a watched run showed."""
 
     traced: bool  # whether its system calls were watched
@@ -51,7 +51,7 @@ class ProgramRecord(interchange.Record):
     mapped: NotRequired[dict[str, str]]  # build identifier of each file that the program mapped, by path
     transport: NotRequired[dict]  # how the messages of MPI ranks travelled (mpi.reports)
     throttled_seconds: NotRequired[float]  # how long the container's own quota kept its programs waiting
-    looked: NotRequired[Looked]  # of a watched run
+    looked: NotRequired[WatchedRun]  # of a watched run
 
 
 class Factors(design.Factors):

@@ -32,7 +32,7 @@ def prepare(folder: Path, given: Path | None, variables: str) -> None:
 
 
 @contextlib.contextmanager
-def beside(enter: Callable[[Sequence[str]], list[str]], folder: Path, command: Sequence[str]) -> Iterator[None]:
+def run_repeatedly(enter: Callable[[Sequence[str]], list[str]], folder: Path, command: Sequence[str]) -> Iterator[None]:
     """Run a neighbour over and over during the context. `enter` makes a command that starts the timer in its node.
 
     Raise InvalidOutput if it ended before the context did. In a container it goes on until the container is removed.

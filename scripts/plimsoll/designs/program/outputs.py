@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 from plimsoll.designs.program.factors import ProgramCell, Timed
-from plimsoll.errors import shown
-from plimsoll.host import shared
+from plimsoll.errors import quote
+from plimsoll.host import run_files
 from plimsoll.workloads.base import InvalidOutput
 
 STDOUT, STDERR = "stdout.txt", "stderr.txt"
@@ -24,9 +24,9 @@ KIBIBYTES = 1024
 LEFT = "the program ended and left processes running, so its time is unknown"
 
 
-def made(folder: Path, cell: ProgramCell) -> list[dict]:
+def run_logs(folder: Path, cell: ProgramCell) -> list[dict]:
     """Return what was logged of each run, with the warm-up. InvalidOutput, in words, if one of them went wrong."""
-    lines = shared.text(folder / LOG, MOST_BYTES).splitlines()
+    lines = run_files.text(folder / LOG, MOST_BYTES).splitlines()
     runs = [json.loads(line) for line in lines]
     limit = cell["parameters"]["limit_seconds"]
     for run in runs:
@@ -38,7 +38,7 @@ def made(folder: Path, cell: ProgramCell) -> list[dict]:
 
 
 def _problem(run: dict, folder: Path, limit: float) -> str | None:
-    said = (shared.text(folder / STDERR, MOST_BYTES).strip().splitlines() or ["it printed no error"])[-1]
+    said = (run_files.text(folder / STDERR, MOST_BYTES).strip().splitlines() or ["it printed no error"])[-1]
     if run["late"]:
         return f"the program did not end within {limit:g} s"
     if run["left"]:
@@ -55,7 +55,7 @@ def read(folder: Path, run: dict, own: dict[str, float], parameters: dict) -> Ti
 
     `own` has values of the start. InvalidOutput if a number is missing, or the answer is wrong.
     """
-    printed = shared.text(folder / STDOUT, MOST_BYTES)
+    printed = run_files.text(folder / STDOUT, MOST_BYTES)
     values = {
         "wall": run["wall"],
         "processor": run["user"] + run["system"],
@@ -78,15 +78,15 @@ def number(name: str, metric: dict, printed: str, folder: Path) -> float:
     found = re.findall(metric["pattern"], printed, re.MULTILINE)
     if len(found) != 1:
         what = "no number" if not found else f"{len(found)} numbers"
-        raise InvalidOutput(f"the output has {what} for {name} ({shown(metric['pattern'])})")
+        raise InvalidOutput(f"the output has {what} for {name} ({quote(metric['pattern'])})")
     if not NUMBER.fullmatch(found[0]):
-        raise InvalidOutput(f"{shown(found[0])} is no number, and {name} needs one ({shown(metric['pattern'])})")
+        raise InvalidOutput(f"{quote(found[0])} is no number, and {name} needs one ({quote(metric['pattern'])})")
     return float(found[0])
 
 
 def _of_json(name: str, metric: dict, folder: Path) -> float:
     try:
-        value = json.loads(shared.text(folder / metric["file"], MOST_BYTES))
+        value = json.loads(run_files.text(folder / metric["file"], MOST_BYTES))
         for key in metric["key"].split("."):
             value = value[int(key)] if isinstance(value, list) else value[key]
     except (ValueError, LookupError, TypeError) as problem:

@@ -20,7 +20,7 @@ from plimsoll.mpi import launch, reports
 from plimsoll.mpi.job import Job
 from plimsoll.runtimes import segments
 from plimsoll.runtimes.base import Node, Spec
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Limit for what is around the ranks (s): mpirun, and its daemon in each container.
@@ -154,7 +154,7 @@ def reports_of(folder: Path, ranks: int) -> list[dict]:
     found = []
     for rank in range(ranks):
         try:
-            found.append(printed.document(folder / f"ranks/{rank}.json", DIGITS))
+            found.append(program_output.document(folder / f"ranks/{rank}.json", DIGITS))
         except InvalidOutput as problem:
             raise InvalidOutput(f"rank {rank} left no report: mpirun started other ranks than {ranks}") from problem
     return found

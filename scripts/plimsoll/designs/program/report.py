@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import design
-from plimsoll.designs.program import effects, why, words
+from plimsoll.designs.program import effects, side_differences, words
 from plimsoll.interchange import Plan
-from plimsoll.pages import made_tables
+from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
 
 
@@ -29,7 +29,7 @@ class Report(design.Report):
             "program": study["program"],
             "ladder": _readable(ladder),
             "unit": study["metrics"][main]["unit"],
-            "why": why.of_steps(Path(sources.records), ladder),
+            "why": side_differences.of_steps(Path(sources.records), ladder),
         }
 
 
@@ -38,4 +38,4 @@ def _readable(ladder: pd.DataFrame) -> list[dict]:
         column: [words.level("runtime", name) if name else "" for name in ladder[column]]
         for column in ("runtime", "against", "default")
     }
-    return made_tables.filled(ladder.assign(**names)).to_dict("records")
+    return study_tables.without_gaps(ladder.assign(**names)).to_dict("records")

@@ -1,10 +1,10 @@
 """Kinds of tables of a study of a program."""
 
 from plimsoll import design
-from plimsoll.analysis.tables import Asked, Kind
+from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def ladder(asked: Asked):
+def ladder(asked: TableRequest):
     """Return what each runtime and each step costs, with intervals."""
     from plimsoll.designs.program import effects
 

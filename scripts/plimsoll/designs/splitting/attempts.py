@@ -11,7 +11,7 @@ from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
 from plimsoll.designs.splitting.placement_check import misplaced
 from plimsoll.errors import Unavailable
-from plimsoll.host import disk, processes, shared
+from plimsoll.host import disk, processes, run_files
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
@@ -62,7 +62,7 @@ class Attempts(design.Attempts):
         root = processes.root(nodes[0].groups)
         attempt.watch.room.watch({disk.CONTAINERS: root} if root else {})
         seconds["deploy"] = round(time.monotonic() - begun, 4)
-        ended: dict[str, Ended | str] = {}
+        ended: dict[str, SectionEnd | str] = {}
         try:
             for cell in attempt.cells:
                 ended[cell["path"]] = one = _section(attempt, cell, runtime, nodes)
@@ -82,7 +82,7 @@ class Attempts(design.Attempts):
         return {path: _found(attempt, one, cells[path], nodes) for path, one in ended.items()}
 
 
-class Ended(NamedTuple):
+class SectionEnd(NamedTuple):
     """A section that has ended.
 
     `job` ran `benchmark` under `instrument`. `command` is what was run, and `code` its exit code (None if it was stopped at
@@ -104,7 +104,7 @@ class Ended(NamedTuple):
         return self.code == 0 and not self.left
 
 
-def _section(attempt: Attempt, cell: SplittingCell, runtime: Runtime, nodes: Sequence[Node]) -> Ended | str:
+def _section(attempt: Attempt, cell: SplittingCell, runtime: Runtime, nodes: Sequence[Node]) -> SectionEnd | str:
     """Run a section in the nodes and wait until it ends. Return a reason if it could not be run.
 
     Raises Outage if a node is no longer up when the section has failed.
@@ -117,8 +117,8 @@ def _section(attempt: Attempt, cell: SplittingCell, runtime: Runtime, nodes: Seq
     groups = [group for node in nodes for group in node.groups]
     try:
         if job.folder != attempt.folder:
-            shared.new_folder(job.folder)
-        shared.new_folder(job.folder / "ranks")
+            run_files.new_folder(job.folder)
+        run_files.new_folder(job.folder / "ranks")
         benchmark.prepare(job.folder, cell["parameters"])
         command = instrument.around(job.command(nodes, [benchmark.program]), nodes, attempt.account)
     except Unavailable as problem:
@@ -133,12 +133,12 @@ def _section(attempt: Attempt, cell: SplittingCell, runtime: Runtime, nodes: Seq
     if code != 0:
         # While the nodes are still there: if one of them has ended, the failure is an Outage and not the benchmark's.
         runtime.intact(nodes)
-        return Ended(job, benchmark, instrument, command, code, (before, after))
-    left = strays.left(job.identity, [*groups, *([attempt.account] if attempt.account and accounted else [])], since)
-    return Ended(job, benchmark, instrument, command, code, (before, after), left)
+        return SectionEnd(job, benchmark, instrument, command, code, (before, after))
+    left = strays.describe(job.identity, [*groups, *([attempt.account] if attempt.account and accounted else [])], since)
+    return SectionEnd(job, benchmark, instrument, command, code, (before, after), left)
 
 
-def _found(attempt: Attempt, ended: Ended | str, cell: SplittingCell, nodes: Sequence[Node]) -> dict:
+def _found(attempt: Attempt, ended: SectionEnd | str, cell: SplittingCell, nodes: Sequence[Node]) -> dict:
     """Return a cell's part of the record, from its section or from the reason why that could not be run."""
     if isinstance(ended, str):
         return {"status": status.FAILED, "reason": ended}
@@ -154,7 +154,7 @@ def _found(attempt: Attempt, ended: Ended | str, cell: SplittingCell, nodes: Seq
     }
 
 
-def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
+def _judge(ended: SectionEnd, cell: SplittingCell, during: dict) -> dict:
     """Return the status of a section's run, the reason if it does not count, and what the ranks and the benchmark reported."""
     measured: dict = {}
     folder = ended.job.folder
@@ -175,18 +175,18 @@ def _judge(ended: Ended, cell: SplittingCell, during: dict) -> dict:
         if problem := misplaced(cell, measured["ranks"]):
             raise InvalidOutput(problem)
         measured["bits"] = bits(measured["ranks"])
-        measured["kernels"] = chosen(measured["ranks"])
+        measured["kernels"] = library_kernels(measured["ranks"])
     except InvalidOutput as problem:
         return {**measured, "status": status.INVALID, "reason": str(problem)}
     measured["transport"] = transport(measured["ranks"])
     for rank in measured["ranks"]:
         del rank["objects"]
     if during["disturbed"]:
-        return {**measured, **noise.disturbed(during)}
+        return {**measured, **noise.disturbance(during)}
     return {**measured, "status": status.VALID, "reason": None}
 
 
-def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
+def _out_of_time(ended: SectionEnd, cell: SplittingCell, during: dict) -> dict:
     """Return the status of a run that was stopped at its time limit.
 
     The run is censored if the study keeps such runs (`keep_timeouts`) and nothing disturbed it. Its value is then the time from
@@ -195,11 +195,11 @@ def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     job, limit = ended.job, f"the run took longer than its limit of {cell['time_limit_seconds']:g} s"
     if _whole(ended, cell):
         return {"status": status.TIMEOUT, "reason": f"{limit}, although its benchmark had ended"}
-    begun = ranks.begun(job.folder, cell["ranks"]) if cell.get("keep_timeouts") else None
+    begun = ranks.begin_moment(job.folder, cell["ranks"]) if cell.get("keep_timeouts") else None
     if begun is None:
         return {"status": status.TIMEOUT, "reason": limit}
     if during["disturbed"]:
-        return noise.disturbed(during)
+        return noise.disturbance(during)
     return {
         "status": status.CENSORED,
         "reason": limit,
@@ -207,7 +207,7 @@ def _out_of_time(ended: Ended, cell: SplittingCell, during: dict) -> dict:
     }
 
 
-def _whole(ended: Ended, cell: SplittingCell) -> bool:
+def _whole(ended: SectionEnd, cell: SplittingCell) -> bool:
     """Return whether the benchmark's output is complete and every rank has reported, which each does at its end."""
     with contextlib.suppress(InvalidOutput):
         ended.benchmark.results(ended.job.folder, cell["parameters"])
@@ -244,7 +244,7 @@ def bits(ranks: list[dict]) -> dict[str, str]:
     return mapped
 
 
-def chosen(ranks: list[dict]) -> dict[str, str]:
+def library_kernels(ranks: list[dict]) -> dict[str, str]:
     """Return the kernels that the ranks' BLAS library chose for the processor.
 
     InvalidOutput if two ranks chose different kernels, or if a rank had more than one thread. Lasting if the processor has

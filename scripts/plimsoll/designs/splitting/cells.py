@@ -68,7 +68,7 @@ class Cells(design.Cells):
                 if config["runtimes"].get(runtime, "off") == "off" or (row.containers > 1 and not _several(runtime, level)):
                     continue
                 cell = _cell(study, experiment, row, hardware, runtime, level, yielding, section)
-                cell["host"] = sizing.of(host)["host"]
+                cell["host"] = sizing.of_host(host)["host"]
                 blind = _blind(study, experiment, cell, settings)
                 cell["reason"] = missing or unavailable.get(runtime) or settings.get("reason") or (blind and blind.reason)
                 cell["useful"] = not blind
@@ -218,7 +218,7 @@ def _blind(study: dict, experiment: dict, cell: SplittingCell, settings: dict) -
     named = (study["metrics"][name] for name in experiment.get("metrics", study["metrics"]))
     wanted = [metric for metric in named if of_cell.items() <= metric.items()]
     found = [_unavailable_metric(metric, settings) for metric in wanted]
-    return None if not found or None in found else availability.joined(found)
+    return None if not found or None in found else availability.join(found)
 
 
 def _unavailable_metric(metric: dict, settings: dict) -> Unavailable | None:
@@ -278,7 +278,7 @@ def _details(
     row: scheme.Scheme,
 ) -> dict:
     benchmark = workloads.find(study["benchmark"], Application)
-    known = sizing.of(host)
+    known = sizing.of_host(host)
     everything = topology.everything(host)
     logical = {cpu["cpu"]: cpu["core"] for cpu in host["cpus"]}
     if len({place.cpus for place in places}) == 1:

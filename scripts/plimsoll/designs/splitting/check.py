@@ -6,7 +6,7 @@ from plimsoll import design, instruments, runtimes, workloads
 from plimsoll.claims import book
 from plimsoll.designs.splitting import affinity, scheme, words
 from plimsoll.designs.splitting.factors import OF_EXPERIMENT, Factors
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.figures import sources
 from plimsoll.instruments.base import Instrument
 from plimsoll.workloads.base import Application
@@ -92,7 +92,7 @@ def _refuse_values(study: dict, claim: dict) -> None:
     levels = {level for known in study["factors"].values() if isinstance(known, list | dict) for level in known}
     unknown = [name for name in claim.get("values", {}) if name not in levels and name not in claim["metrics"]]
     if quantity.printed and unknown:
-        raise PlimsollError(f"{source}: values: {shown(unknown[0])} is neither one of the claim's metrics nor a level.")
+        raise PlimsollError(f"{source}: values: {quote(unknown[0])} is neither one of the claim's metrics nor a level.")
 
 
 def _resolve_affinity(source: str, name: str, experiment: dict) -> None:

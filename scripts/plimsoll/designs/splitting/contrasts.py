@@ -11,7 +11,7 @@ from dataclasses import replace
 from plimsoll import design
 from plimsoll.claims import book, quantities
 from plimsoll.claims.matching import Matcher
-from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
 from plimsoll.designs.splitting.scheme import ALONE
 
@@ -198,7 +198,7 @@ def _asked(claim: dict, cells: Cells, factors: dict) -> list:
         return series(claim, cells)
     if quantity.printed:
         return printed_values(claim, cells, factors)
-    return alone(claim, cells) if quantity.one_side else cells.find(claim)
+    return self_contrasts(claim, cells) if quantity.one_side else cells.find(claim)
 
 
 def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
@@ -233,7 +233,7 @@ def _moved(
     return moved if isinstance(asked, list) else Contrast(*moved) if isinstance(asked, Contrast) else moved[0]
 
 
-def alone(claim: dict, cells: Cells) -> list[Contrast]:
+def self_contrasts(claim: dict, cells: Cells) -> list[Contrast]:
     """Return each cell of side a as a contrast with itself, for a claim that compares it with nothing."""
     wanted = {**claim.get("scope", {}), **claim.get("a", {})}
     sides = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]
@@ -259,7 +259,7 @@ def series(claim: dict, cells: Cells) -> list[list[Side]]:
     return list(groups.values())
 
 
-def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
+def printed_values(claim: dict, cells: Cells, factors: dict) -> list[PrintedSide]:
     """Return each printed value of a claim with each cell that it is about.
 
     The name of a value is one of the claim's metrics, or a level.
@@ -269,7 +269,7 @@ def printed_values(claim: dict, cells: Cells, factors: dict) -> list[Printed]:
         metrics = [name] if name in claim["metrics"] else claim["metrics"]
         level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
         wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
-        values += [Printed(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
+        values += [PrintedSide(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
     return values
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.errors import Unavailable
 from plimsoll.host import cpulist, topology
@@ -17,7 +17,7 @@ COLUMNS = {
 }
 
 
-def make(asked: Asked) -> pd.DataFrame:
+def make(asked: TableRequest) -> pd.DataFrame:
     """Return a table that the study names: our rows, with the paper's values beside them (`beside`)."""
     kind = asked.table["kind"]
     ours = {

@@ -21,7 +21,7 @@ def gather(folder: Path, plan: SplittingPlan, runs: list[tuple[str, int]]) -> pd
         cell = plan["cells"][path]
         try:
             recorded = record.read(record.path_of(folder / "runs", path, repetition), SplittingRecord)
-        except record.Damaged:
+        except record.DamagedFile:
             continue  # the list of runs names it
         if recorded["fingerprint"] != cell["fingerprint"] or recorded["status"] != status.VALID:
             continue

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from plimsoll import documents
-from plimsoll.host import cpulist, shared
-from plimsoll.workloads import kernels, printed
+from plimsoll.host import cpulist, run_files
+from plimsoll.workloads import kernels, program_output
 from plimsoll.workloads.base import InvalidOutput
 
 # Decimal places of each time in a report.
@@ -37,12 +37,12 @@ def read(folder: Path, number: int) -> list[Rank]:
     return [_rank(folder / f"ranks/{rank}.json", rank) for rank in range(number)]
 
 
-def begun(folder: Path, number: int) -> float | None:
+def begin_moment(folder: Path, number: int) -> float | None:
     """Return when the last of `number` ranks began its benchmark (seconds since 1970); None if one has not begun."""
     moments = []
     for rank in range(number):
         try:
-            with shared.reading(folder / f"ranks/{rank}.begun") as file:
+            with run_files.reading(folder / f"ranks/{rank}.begun") as file:
                 moments.append(os.fstat(file.fileno()).st_mtime)
         except OSError:
             return None
@@ -51,7 +51,7 @@ def begun(folder: Path, number: int) -> float | None:
 
 def _rank(path: Path, number: int) -> Rank:
     try:
-        report = printed.document(path, DIGITS)
+        report = program_output.document(path, DIGITS)
     except InvalidOutput as problem:
         raise InvalidOutput(f"rank {number} left no report") from problem
     try:

@@ -6,10 +6,10 @@ import pandas as pd
 
 from plimsoll import design, runtimes
 from plimsoll.analysis import tables as analysis_tables
-from plimsoll.designs.splitting import host_tables, watching, words
+from plimsoll.designs.splitting import host_tables, instrument_cost, words
 from plimsoll.designs.splitting.factors import SplittingPlan
 from plimsoll.instruments.mpi_profile import PATTERNS
-from plimsoll.measuring import planned, status
+from plimsoll.measuring import plan_file, status
 from plimsoll.pages.report import Sources
 
 
@@ -32,7 +32,7 @@ class Report(design.Report):
         tests: pd.DataFrame,
     ) -> dict:
         """Return this design's variables of the page's template."""
-        image = planned.image(sources.image)
+        image = plan_file.image(sources.image)
         return {
             "programs": {
                 name: file
@@ -47,8 +47,8 @@ class Report(design.Report):
             "sizes": sizes(plan),
             "short": dict.fromkeys(cell["short"] for cell in plan["cells"].values() if cell.get("short")),
             **measured(sources.tables, study),
-            "watching": watching.cost(observations, study["alpha"]),
-            "cross_checks": watching.cross_checks(observations, study.get("cross_checks", {})),
+            "watching": instrument_cost.cost(observations, study["alpha"]),
+            "cross_checks": instrument_cost.cross_checks(observations, study.get("cross_checks", {})),
             "labels": {name: runtime.label for name, runtime in runtimes.known().items()},
         }
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from plimsoll.analysis import paper_tests
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.designs.splitting import profiles
 from plimsoll.designs.splitting.charts import profile
 from plimsoll.errors import Unavailable
@@ -17,7 +17,7 @@ NO_RUN = "no run that it is made from counts"
 KEYS = ["hardware", "mode", "section"]
 
 
-def profiled(asked: Asked) -> pd.DataFrame:
+def profiled(asked: TableRequest) -> pd.DataFrame:
     """Return table 1 from the records.
 
     If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.
@@ -29,7 +29,7 @@ def profiled(asked: Asked) -> pd.DataFrame:
     return asked.printed().assign(not_here=NO_RUN) if ours.empty else mpi_profile(ours, asked.printed())
 
 
-def located(asked: Asked) -> pd.DataFrame:
+def located(asked: TableRequest) -> pd.DataFrame:
     """Return table 6 from the observations.
 
     If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.

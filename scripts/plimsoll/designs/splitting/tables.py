@@ -4,24 +4,24 @@ Planning needs only the list of kinds, so each function imports what makes its t
 """
 
 from plimsoll import design
-from plimsoll.analysis.tables import Asked, Kind
+from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def mpi_profile(asked: Asked):
+def mpi_profile(asked: TableRequest):
     """Return table 1: time in MPI functions, with the paper's values."""
     from plimsoll.designs.splitting import run_tables
 
     return run_tables.profiled(asked)
 
 
-def of_host(asked: Asked):
+def of_host(asked: TableRequest):
     """Return table 2, 3 or 4: this host, its software or its schemes, with the paper's values."""
     from plimsoll.designs.splitting import host_tables
 
     return host_tables.make(asked)
 
 
-def features(asked: Asked):
+def features(asked: TableRequest):
     """Return table 5: what each runtime isolates, as seen from inside, with the paper's values."""
     import pandas as pd
 
@@ -30,7 +30,7 @@ def features(asked: Asked):
     return pd.DataFrame(isolation.rows(asked.read("environments"), asked.table["printed"]))
 
 
-def locality(asked: Asked):
+def locality(asked: TableRequest):
     """Return table 6: local memory accesses, with the paper's values."""
     from plimsoll.designs.splitting import run_tables
 

@@ -12,7 +12,7 @@ class Table(Design):
     MEASURES = False
 
     def for_study(self, study: Mapping) -> "Table":
-        """Return this design with the factors of a study (plimsoll.designs.table.loading)."""
+        """Return this design with the factors of a study (plimsoll.designs.table.study_file)."""
         from plimsoll.designs.table.check import Check
         from plimsoll.designs.table.factors import Factors
 

@@ -5,7 +5,7 @@ from plimsoll.interchange import Cell, Plan, Topology
 
 
 class Cells(design.Cells):
-    """Cells of a table. They follow from its rows (plimsoll.designs.table.observed)."""
+    """Cells of a table. They follow from its rows (plimsoll.designs.table.row_observations)."""
 
     def repetitions(self, profile: dict) -> int:
         """Return 0: what is not measured here is not repeated."""

@@ -15,7 +15,7 @@ class Check(design.Check):
     def claim(self, study: dict, claim: dict, refer: design.Refer) -> None:
         """Check the levels that a claim names against those of the table (`levels` of a study)."""
         known = study["levels"]
-        named = [*book.levels_of(claim), *(("relative_to", one) for one in book.listed(claim, "relative_to"))]
+        named = [*book.levels_of(claim), *(("relative_to", one) for one in book.as_list(claim, "relative_to"))]
         if "along" in claim:
             named.append(("along", {claim["along"]["factor"]: claim["along"].get("levels", [])}))
         for key, levels in named:

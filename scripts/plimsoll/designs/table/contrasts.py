@@ -7,7 +7,7 @@ from dataclasses import replace
 from plimsoll import design
 from plimsoll.claims import quantities
 from plimsoll.claims.matching import Matcher
-from plimsoll.claims.sides import Contrast, Printed, Side
+from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.designs.table.factors import MACHINE, stored
 from plimsoll.interchange import Cell, Plan
 
@@ -51,14 +51,14 @@ class Cells(Matcher):
         """Return the sides along a factor, in the order of its levels, once for each combination of the other factors."""
         factor, groups = claim["along"]["factor"], defaultdict(list)
         for metric in claim["metrics"]:
-            for level in claim["along"].get("levels") or ordered({cell[factor] for cell in self.cells}):
+            for level in claim["along"].get("levels") or in_order({cell[factor] for cell in self.cells}):
                 for cell in self.of(metric, {**_of_side_a(claim), factor: [level]}):
                     key = (metric, *(cell[other] for other in self.factors if other != factor))
                     groups[key] += self.sides(claim, metric, cell)
         return list(groups.values())
 
 
-def ordered(levels: set[str]) -> list[str]:
+def in_order(levels: set[str]) -> list[str]:
     """Return levels in their order: numbers by size, other texts by the alphabet."""
 
     def key(level: str) -> tuple:
@@ -87,7 +87,7 @@ class Contrasts(design.Contrasts):
                 return cells.trends(claim)
             if quantity.printed:
                 (value,) = claim["values"].values()
-                return [Printed(metric, cell["path"], value=value) for metric, cell in cells.alone(claim)]
+                return [PrintedSide(metric, cell["path"], value=value) for metric, cell in cells.alone(claim)]
             if quantity.one_side:
                 sides = [Side(metric, cell["path"]) for metric, cell in cells.alone(claim)]
                 return [Contrast(side, side) for side in sides]
@@ -97,7 +97,7 @@ class Contrasts(design.Contrasts):
 
     def arrangements(self, plan: Plan) -> dict[str, Plan]:
         """Return one plan per machine, if the rows are of several: a claim is tested on each of them."""
-        machines = ordered({cell.get(MACHINE, "") for cell in plan["cells"].values()})
+        machines = in_order({cell.get(MACHINE, "") for cell in plan["cells"].values()})
         return {f"the machine {one}" if one else "": _on(plan, one) for one in machines} or {"": plan}
 
 

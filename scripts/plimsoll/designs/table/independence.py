@@ -11,8 +11,8 @@ from scipy import special
 
 from plimsoll.analysis import cell_paths, paper_tests
 from plimsoll.config.studies import Study
-from plimsoll.designs.table.loading import cell_levels
 from plimsoll.designs.table.rows import Row
+from plimsoll.designs.table.study_file import cell_levels
 from plimsoll.planning.availability import SMALLEST
 
 # With fewer runs of a cell its autocorrelation says nothing.

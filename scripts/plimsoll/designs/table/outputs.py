@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from plimsoll.claims import findings
-from plimsoll.designs.table import drawing, independence, junit, page
-from plimsoll.designs.table.judged import Judged
+from plimsoll.designs.table import independence, junit, metric_figures, page
+from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import style
 from plimsoll.pages import wording
@@ -22,7 +22,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 PAGE = "report.html"
 
 
-def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
+def write(judged: JudgedStudy, folder: Path, inputs: Sequence[Path]) -> Path:
     """Write everything below `folder`, and return the path of the page.
 
     `inputs` are the files that the study is written in; the archive has them, and the data, besides the results. Other files
@@ -40,7 +40,7 @@ def write(judged: Judged, folder: Path, inputs: Sequence[Path]) -> Path:
     return folder / PAGE
 
 
-def _write(judged: Judged, folder: Path) -> None:
+def _write(judged: JudgedStudy, folder: Path) -> None:
     """Write everything but the archive."""
     for below in ("figures", "tables"):
         (folder / below).mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def _write(judged: Judged, folder: Path) -> None:
     )
 
 
-def rests_on(judged: Judged, result: dict) -> str:
+def rests_on(judged: JudgedStudy, result: dict) -> str:
     """Return in words what a verdict rests on: the effects, the runs, q, and what is missing."""
     rows = page.of_claim(judged, result)
     if not rows:
@@ -63,13 +63,13 @@ def rests_on(judged: Judged, result: dict) -> str:
     return " ".join(filter(None, told))
 
 
-def _tables(judged: Judged, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _tables(judged: JudgedStudy, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write the tables of a study, under the names that studies which are measured have. Return (cells, observations)."""
-    from plimsoll.designs.table import observed
+    from plimsoll.designs.table import row_observations
 
     study, factors = judged.study, judged.study.design.factors.FACTORS
     rows = judged.source.rows
-    made = pd.DataFrame() if judged.summarised else observed.observations(study, rows)
+    made = pd.DataFrame() if judged.summarised else row_observations.observations(study, rows)
     cells = independence.of_means(rows, study) if judged.summarised else independence.of_cells(made, factors)
     cells.to_csv(folder / "cells.csv", index=False)
     made.to_csv(folder / "observations.csv", index=False)
@@ -85,11 +85,11 @@ def _tables(judged: Judged, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return cells, made
 
 
-def _figure(judged: Judged, metric: str, folder: Path, cells: pd.DataFrame, observations: pd.DataFrame) -> dict:
+def _figure(judged: JudgedStudy, metric: str, folder: Path, cells: pd.DataFrame, observations: pd.DataFrame) -> dict:
     """Write a metric's figure, its caption and its data, and return what the page shows of it."""
     import matplotlib.pyplot as plt
 
-    figure, caption, alternative = drawing.draw(judged.study, metric, cells, observations)
+    figure, caption, alternative = metric_figures.draw(judged.study, metric, cells, observations)
     stem = folder / "figures" / metric.replace("/", "_")
     style.save(figure, stem)
     plt.close(figure)

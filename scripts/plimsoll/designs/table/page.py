@@ -9,9 +9,9 @@ import pandas as pd
 
 from plimsoll.claims import findings, verdicts
 from plimsoll.claims.quantities.base import MARGIN
-from plimsoll.designs.table import consistent
+from plimsoll.designs.table import paper_consistency
 from plimsoll.designs.table.factors import as_written
-from plimsoll.designs.table.judged import Judged
+from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.pages import answer, comparison_rows, forest, formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.formats import missing
 
@@ -19,7 +19,7 @@ from plimsoll.pages.formats import missing
 SHOWN, CELLS = 12, 200
 
 
-def render(judged: Judged, figures: Sequence[Mapping], cells: pd.DataFrame, assumed: Sequence[str]) -> str:
+def render(judged: JudgedStudy, figures: Sequence[Mapping], cells: pd.DataFrame, assumed: Sequence[str]) -> str:
     """Return the page as HTML. `figures` have a `name`, `title`, `picture` (path of a PNG), caption and alternative text.
 
     `cells` is the table of all cells (independence.of_cells), and `assumed` are sentences on what the verdicts assume.
@@ -45,19 +45,19 @@ def render(judged: Judged, figures: Sequence[Mapping], cells: pd.DataFrame, assu
         "files": [path.name for path in judged.source.files],
         "assumed": list(assumed),
         "notes": judged.notes,
-        "of_paper": consistent.summary(judged.results),
+        "of_paper": paper_consistency.summary(judged.results),
     }
     return formats.environment().get_template(study.design.report.TEMPLATE).render(content)
 
 
-def shown_answer(judged: Judged) -> list[dict]:
+def shown_answer(judged: JudgedStudy) -> list[dict]:
     """Return the answer for pages and the terminal, with a forest plot; empty if the study names no baseline.
 
     Its cells have no records to lead to.
     """
     if judged.answer is None:
         return []
-    shown = forest.with_plots(answer.shown(judged.answer.assign(cell_a=None, worst_cell=None), judged.study))
+    shown = forest.with_plots(answer.for_template(judged.answer.assign(cell_a=None, worst_cell=None), judged.study))
     plots = [part["plot"] for one in shown for part in one["parts"]]
     for plot in plots:
         # What a table compares need not be deployed.
@@ -65,7 +65,7 @@ def shown_answer(judged: Judged) -> list[dict]:
     return shown
 
 
-def _claim(result: dict, judged: Judged) -> dict:
+def _claim(result: dict, judged: JudgedStudy) -> dict:
     """Return a claim for the page."""
     rows = of_claim(judged, result)
     study = judged.study
@@ -77,9 +77,9 @@ def _claim(result: dict, judged: Judged) -> dict:
         "n_said": wording.rests_on(result, rows) if rows else "",
         "size_said": wording.size(result),
         "whole_said": wording.on_the_whole(result),
-        "bound_said": wording.bound(result),
+        "bound_said": wording.overall_bound(result),
         "fragile": wording.fragile(result),
-        "arranged": wording.arranged(result).replace(wording.NOT_SAID, "The rows are of several machines."),
+        "arranged": wording.by_arrangement(result).replace(wording.NOT_SAID, "The rows are of several machines."),
         "asked_said": _asked(result, rows, judged),
         "needed_said": needed(result),
         "rows": [comparison_rows.row(result, one, study, label) for one in rows[:SHOWN]],
@@ -90,7 +90,7 @@ def _claim(result: dict, judged: Judged) -> dict:
     }
 
 
-def of_claim(judged: Judged, result: Mapping) -> list[dict]:
+def of_claim(judged: JudgedStudy, result: Mapping) -> list[dict]:
     """Return the comparisons of a claim, the contradicted ones first."""
     own = judged.comparisons[judged.comparisons["claim"] == result["id"]]
     return wording.by_claim(own).get(result["id"], [])
@@ -104,14 +104,14 @@ def needed(result: Mapping) -> str:
     return f"About {int(number)} runs of each side should decide it, if the noise stays the same."
 
 
-def _asked(result: dict, rows: list[dict], judged: Judged) -> str:
+def _asked(result: dict, rows: list[dict], judged: JudgedStudy) -> str:
     if result["parts"] or not rows:
         return ""
     labels = list(dict.fromkeys(row["label"] for row in rows))
     return procedure_words.sentence(result["asked"], labels, len(rows), verdict_page.level_of(judged.study))
 
 
-def _cell(row: dict, judged: Judged) -> dict:
+def _cell(row: dict, judged: JudgedStudy) -> dict:
     metric = judged.study["metrics"][row["metric"]]
     return {
         **row,

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.spelling import hint
 
 # Units of time, of which less is better, and ends of units of rates, of which more is.
@@ -86,9 +86,9 @@ def number(text: object, what: str, where: str) -> float:
     try:
         value = float(str(text).strip())
     except ValueError:
-        raise PlimsollError(f"{where}: {what} is {shown(text)}, which is not a number.") from None
+        raise PlimsollError(f"{where}: {what} is {quote(text)}, which is not a number.") from None
     if not math.isfinite(value):
-        raise PlimsollError(f"{where}: {what} is {shown(text)}, which cannot have been measured.")
+        raise PlimsollError(f"{where}: {what} is {quote(text)}, which cannot have been measured.")
     return value
 
 
@@ -129,7 +129,7 @@ def _check(columns: Columns, known: list[str], path: Path | str) -> None:
     wanted += [column for role, column in columns.roles.items() if column != role]
     for column in wanted:
         if column not in known:
-            raise PlimsollError(f"{path}, line 1: there is no column {shown(column)}{hint(column, known)}: {has}.")
+            raise PlimsollError(f"{path}, line 1: there is no column {quote(column)}{hint(column, known)}: {has}.")
 
 
 def _is_measured(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:

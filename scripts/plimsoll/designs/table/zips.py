@@ -31,7 +31,7 @@ def split(path: Path) -> tuple[Path, str] | None:
 
 
 @contextmanager
-def unpacked(archive: Path, pattern: str = "") -> Iterator[tuple[Path, list[str]]]:
+def unpack(archive: Path, pattern: str = "") -> Iterator[tuple[Path, list[str]]]:
     """Yield (folder, patterns of what to read in it) with the files that a pattern names, or with the only data of a zip.
 
     PlimsollError if the zip cannot be unpacked, or has several tables. Errors in the block name the zip in the folder's place.
@@ -97,7 +97,7 @@ def study_file(path: Path) -> Iterator[tuple[Path, str | None]]:
     if not (path.is_file() and zipfile.is_zipfile(path)):
         yield path, None
         return
-    with unpacked(path, "*") as (folder, _):
+    with unpack(path, "*") as (folder, _):
         if (folder / OF_ARCHIVE).is_file():
             raise PlimsollError(
                 f"{path} is an archive of measurements: `plimsoll remake {path}` makes its own verdicts, and `plimsoll judge "

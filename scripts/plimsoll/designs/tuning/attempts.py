@@ -18,12 +18,12 @@ from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.runtimes import docker_elsewhere
 from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
-from plimsoll.runtimes.networks.second_host import Away, Reached
+from plimsoll.runtimes.networks.second_host import Away, SshMachine
 from plimsoll.services import daemon, snapshots
 from plimsoll.services.attempts import Run, ServiceAttempts
+from plimsoll.services.containers import Services
 from plimsoll.services.hadoop import prices
 from plimsoll.services.hadoop.cluster import Cluster
-from plimsoll.services.kept import Services
 from plimsoll.workloads.base import InvalidOutput
 
 # Disk space that HDFS, the tasks and the output need besides the data, as a multiple of the data.
@@ -104,7 +104,7 @@ class _Run(Run):
         self.held.enter_context(docker_elsewhere.held(engine.host))
         engine.sweep()
         engine.hold(self.attempt.image, store.folder_of(self.attempt.image) / store.ARCHIVE)
-        self.settled.append(daemon.idle_there(Reached(engine.host), self.attempt.plan["limits"]["idle"]))
+        self.settled.append(daemon.idle_there(SshMachine(engine.host), self.attempt.plan["limits"]["idle"]))
 
     def take_down(self) -> None:
         """Remove the cluster, and then release the other machines."""
@@ -117,7 +117,7 @@ class _Run(Run):
         New data are first written to the disk. InvalidOutput if the machine is not idle in time after that.
         """
         there = prices.there(self.attempt.image, seed, size)
-        made = prices.made(self.attempt.image, seed, size)
+        made = prices.make(self.attempt.image, seed, size)
         if there:
             return made
         os.sync()

@@ -38,7 +38,7 @@ class Cells(design.Cells):
                     others = host.get("cluster_hosts")
                     if others:
                         cell["parameters"]["hosts"] = [_as_noted(other, host) for other in others[: cell["workers"]]]
-                    cell["host"] = sizing.of(host)["host"]
+                    cell["host"] = sizing.of_host(host)["host"]
                     cell["reason"] = unavailable.get(runtime) or _unreachable(cell, others) or _too_large(cell, host)
                     cell["fingerprint"] = record.identify(self.measured(cell))
                     cells.append((name, cell))
@@ -114,7 +114,7 @@ def _as_noted(other: ClusterHost, host: Topology) -> ClusterHost:
 
     A change of its memory then does not change the cell.
     """
-    noted = sizing.of(host)["cluster_bytes"].get(other["name"])
+    noted = sizing.of_host(host)["cluster_bytes"].get(other["name"])
     return {**other, "memory_bytes": noted} if noted and "memory_bytes" in other else other
 
 

@@ -8,8 +8,8 @@ from plimsoll import design
 from plimsoll.designs.tuning import words
 from plimsoll.designs.tuning.factors import TuningRecord
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned, record, status
-from plimsoll.pages import made_tables
+from plimsoll.measuring import plan_file, record, status
+from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
 
 
@@ -25,7 +25,7 @@ class Report(design.Report):
         self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
     ) -> dict:
         """Return this design's variables of the page's template."""
-        image = planned.image(sources.image)
+        image = plan_file.image(sources.image)
         measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
         return {
             "programs": image["files"],
@@ -49,7 +49,7 @@ def data(folder: Path, runs: pd.DataFrame) -> list[dict]:
             recorded = record.read(
                 record.path_of(folder / "runs", f"{row.runtime}/{row.strategy}", row.repetition), TuningRecord
             )
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         for job in recorded.get("jobs", []):
             found.setdefault(job["size"], {key: job[key] for key in ("size", "bytes", "records", "distinct", "maps")})
@@ -60,7 +60,7 @@ def tables(folder: Path, study: dict) -> list[dict]:
     """Return the study's tables as rows for the page, with the names of their columns."""
     return [
         {**told, "columns": list(made), "rows": readable(made).to_dict("records")}
-        for told, made in made_tables.of_study(folder, study)
+        for told, made in study_tables.of_study(folder, study)
     ]
 
 
@@ -69,4 +69,4 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for column in ("strategy", "effect"):
         if column in table:
             table = table.assign(**{column: [words.level("strategy", str(name)) for name in table[column]]})
-    return made_tables.filled(table)
+    return study_tables.without_gaps(table)

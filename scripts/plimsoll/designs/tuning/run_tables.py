@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from plimsoll.analysis.tables import Asked
+from plimsoll.analysis.tables import TableRequest
 from plimsoll.designs.tuning import judge, readings, statistics, strategies
 from plimsoll.designs.tuning.factors import BASELINE, TuningRecord
 from plimsoll.interchange import Plan
@@ -15,7 +15,7 @@ SAME = 0.001
 COUNTED = ("maps", "spills_per_record", "output_megabytes", "materialized_megabytes", "written_megabytes", "cpu_seconds")
 
 
-def settings(asked: Asked) -> pd.DataFrame:
+def settings(asked: TableRequest) -> pd.DataFrame:
     """Return one row per setting of a strategy: what the paper sets, and what is set here."""
     theirs = asked.printed(dtype=str, keep_default_na=False)
     rows = []
@@ -34,12 +34,12 @@ def settings(asked: Asked) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def printed(asked: Asked) -> pd.DataFrame:
+def printed(asked: TableRequest) -> pd.DataFrame:
     """Return the paper's table as printed."""
     return asked.printed(dtype=str, keep_default_na=False)
 
 
-def environment(asked: Asked) -> pd.DataFrame:
+def environment(asked: TableRequest) -> pd.DataFrame:
     """Return the paper's table of its environment, with what runs here beside each item."""
     image, host = asked.read("image"), asked.read("host")
     ours = {
@@ -52,14 +52,14 @@ def environment(asked: Asked) -> pd.DataFrame:
     return theirs.rename(columns={"specification": "paper"}).assign(here=[ours[item] for item in theirs["item"]])
 
 
-def acted(asked: Asked) -> pd.DataFrame:
+def acted(asked: TableRequest) -> pd.DataFrame:
     """Return one row per strategy and size of data, from the runs that count.
 
     A row has the tasks and counters (means), and the values that the daemons served for the strategy's settings. `acted` names
     the counters that differ from the baseline's.
     """
     rows = []
-    for cell in availability.shown(asked.plan, asked.study, asked.name):
+    for cell in availability.shown_cells(asked.plan, asked.study, asked.name):
         for size, jobs in _jobs(asked, cell["path"], cell["repetitions"]).items():
             served = {key: jobs[0]["served"].get(key, judge.ABSENT) for key in cell["settings"]}
             rows.append(
@@ -69,12 +69,12 @@ def acted(asked: Asked) -> pd.DataFrame:
     return table.assign(acted=[_acted(table, row) for row in table.to_dict("records")])
 
 
-def _jobs(asked: Asked, path: str, repetitions: int) -> dict[str, list[dict]]:
+def _jobs(asked: TableRequest, path: str, repetitions: int) -> dict[str, list[dict]]:
     found: dict[str, list[dict]] = {}
     for repetition in range(1, repetitions + 1):
         try:
             recorded = record.read(record.path_of(asked.folder / "runs", path, repetition), TuningRecord)
-        except record.Damaged:
+        except record.DamagedFile:
             continue
         if recorded["status"] == status.VALID:
             for job in recorded.get("jobs", []):
@@ -104,7 +104,7 @@ def _acted(table: pd.DataFrame, row: dict) -> str:
     return told or "no counter differs"
 
 
-def effects(asked: Asked) -> pd.DataFrame:
+def effects(asked: TableRequest) -> pd.DataFrame:
     """Return main effects and interactions on the metrics of the table (`statistics.effects`)."""
     observations = asked.observations()
     own = observations[observations["metric"].isin(asked.table["metrics"])]

@@ -4,38 +4,38 @@ Planning needs only the list of kinds, so each function imports what makes its t
 """
 
 from plimsoll import design
-from plimsoll.analysis.tables import Asked, Kind
+from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def settings(asked: Asked):
+def settings(asked: TableRequest):
     """Return the strategies' settings, with the paper's."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.settings(asked)
 
 
-def printed(asked: Asked):
+def printed(asked: TableRequest):
     """Return the paper's own table."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.printed(asked)
 
 
-def environment(asked: Asked):
+def environment(asked: TableRequest):
     """Return what the cluster runs on, with the paper's values."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.environment(asked)
 
 
-def acted(asked: Asked):
+def acted(asked: TableRequest):
     """Return whether settings acted: what the daemons served, and what the jobs counted."""
     from plimsoll.designs.tuning import run_tables
 
     return run_tables.acted(asked)
 
 
-def effects(asked: Asked):
+def effects(asked: TableRequest):
     """Return the main effects and interactions of a factorial design."""
     from plimsoll.designs.tuning import run_tables
 

@@ -39,14 +39,14 @@ def _packed(settings: list[str], target: Path | None, raw: bool, small: bool) ->
     from plimsoll import designs
     from plimsoll.config import configuration
     from plimsoll.config import studies as known
-    from plimsoll.features.archive import gathering, packing
+    from plimsoll.features.archive import archive_members, packing
     from plimsoll.measuring import lock
 
-    chosen = sorted(known.selected(configuration.read(settings)["studies"]))
+    chosen = sorted(known.select(configuration.read(settings)["studies"]))
     wanted = {name: known.load(name, designs.known()) for name in chosen}
     Path(".snakemake").mkdir(exist_ok=True)
     with lock.hold_folder():
-        every = gathering.measured(wanted, Path("results"))
+        every = archive_members.measured_sessions(wanted, Path("results"))
         there = list(dict.fromkeys(one.study["id"] for one in every))
         _tell_left_out(list(wanted), there)
         target = target or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")

@@ -14,5 +14,5 @@ def made_by() -> dict[str, str]:
     """Return the project's `version`, and a checksum of its `code`."""
     digest = hashlib.sha256()
     for path in sorted(path for pattern in CODE for path in paths.PROJECT.glob(pattern)):
-        digest.update(f"{path.relative_to(paths.PROJECT)}\0{writing.stated(path).sha256}\0".encode())
+        digest.update(f"{path.relative_to(paths.PROJECT)}\0{writing.member_digest(path).sha256}\0".encode())
     return {"version": version("plimsoll"), "code": digest.hexdigest()}

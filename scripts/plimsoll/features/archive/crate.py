@@ -21,8 +21,8 @@ from rocrate.rocrate import ROCrate
 from plimsoll import runtimes
 from plimsoll.config.studies import Study
 from plimsoll.features.archive.layout import ABOUT, GIVEN, MADE, MANIFEST, records_of
-from plimsoll.features.archive.run_summary import Cell, Failed, Ran
-from plimsoll.features.archive.writing import Stated
+from plimsoll.features.archive.run_summary import Cell, FailedAttempt, Ran
+from plimsoll.features.archive.writing import MemberDigest
 from plimsoll.host import inventory
 from plimsoll.interchange import Host, Image, Plan, StageOfImage
 
@@ -76,7 +76,7 @@ class OfSession(NamedTuple):
 
 
 def described(
-    files: Mapping[str, tuple[Stated, str]], folders: list[str], sessions: Mapping[str, OfSession], host: Host
+    files: Mapping[str, tuple[MemberDigest, str]], folders: list[str], sessions: Mapping[str, OfSession], host: Host
 ) -> str:
     """Return the description of an archive, ro-crate-metadata.json. The same contents give the same description.
 
@@ -133,7 +133,7 @@ def _entity(crate: ROCrate, identifier: str, kind: str, **properties: object) ->
     return entity
 
 
-def _add_files(crate: ROCrate, files: Mapping[str, tuple[Stated, str]]) -> dict[str, list[File]]:
+def _add_files(crate: ROCrate, files: Mapping[str, tuple[MemberDigest, str]]) -> dict[str, list[File]]:
     """Add all files except the workflow's to the crate. Return them by role."""
     added: dict[str, list[File]] = {GIVEN: [], MADE: [], ABOUT: []}
     for name, (said, role) in files.items():
@@ -143,12 +143,12 @@ def _add_files(crate: ROCrate, files: Mapping[str, tuple[Stated, str]]) -> dict[
     return added
 
 
-def _of_file(name: str, said: Stated) -> dict:
+def _of_file(name: str, said: MemberDigest) -> dict:
     kind = KINDS.get(PurePosixPath(name).suffix)
     return {"name": name, "contentSize": str(said.bytes), "sha256": said.sha256, **({"encodingFormat": kind} if kind else {})}
 
 
-def _workflow(crate: ROCrate, said: Stated) -> Entity:
+def _workflow(crate: ROCrate, said: MemberDigest) -> Entity:
     language = _entity(
         crate,
         "https://w3id.org/workflowhub/workflow-ro-crate#snakemake",
@@ -222,7 +222,7 @@ def _counted(statuses: list[str]) -> list[str]:
     return [f"{statuses.count(one)} {one}" for one in dict.fromkeys(statuses)]
 
 
-def _of_attempt(failed: Failed) -> str:
+def _of_attempt(failed: FailedAttempt) -> str:
     return f"An attempt that did not count: {failed.error}"
 
 

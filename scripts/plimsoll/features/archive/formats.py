@@ -8,8 +8,8 @@ docs/reports/archives.md lists these formats.
 
 from collections.abc import Callable
 
-from plimsoll.errors import shown
-from plimsoll.features.archive.layout import Refused
+from plimsoll.errors import quote
+from plimsoll.features.archive.layout import RefusedArchive
 
 FORMAT = 1
 # By the number of a format: a function from a manifest of that format to one of the next.
@@ -17,14 +17,18 @@ UPGRADES: dict[int, Callable[[dict], dict]] = {}
 
 
 def current(manifest: dict) -> dict:
-    """Return a manifest in this version's format. Raise Refused if its format is newer, or too old to be read."""
+    """Return a manifest in this version's format. Raise RefusedArchive if its format is newer, or too old to be read."""
     given = manifest.get("format")
     if type(given) is not int or given < 1:
-        raise Refused("it does not say in which format it is")
+        raise RefusedArchive("it does not say in which format it is")
     if given > FORMAT:
-        raise Refused(f"it has the format {shown(given)}, and this version of Plimsoll reads {FORMAT}: take a newer version")
+        raise RefusedArchive(
+            f"it has the format {quote(given)}, and this version of Plimsoll reads {FORMAT}: take a newer version"
+        )
     for number in range(given, FORMAT):
         if number not in UPGRADES:
-            raise Refused(f"it has the format {given}, which this version of Plimsoll no longer reads: take an older version")
+            raise RefusedArchive(
+                f"it has the format {given}, which this version of Plimsoll no longer reads: take an older version"
+            )
         manifest = {**UPGRADES[number](manifest), "format": number + 1}
     return manifest

@@ -55,7 +55,7 @@ PLACED = re.compile(
 )
 
 
-class Refused(Exception):
+class RefusedArchive(Exception):
     """An archive, or a part of it, cannot be used.
 
     The text is the reason, without the archive's name and without a full stop.

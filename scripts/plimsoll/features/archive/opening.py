@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from plimsoll.features.archive import layout, places, reading
+from plimsoll.features.archive import archive_folders, layout, reading
 
 # Folder in this machine's results that has one folder per archive.
 PLACE = Path("results/compare/archives")
@@ -19,12 +19,12 @@ def folder_of(path: Path) -> Path:
     if path.suffix != ".zip" or not path.is_file():
         return path
     PLACE.mkdir(parents=True, exist_ok=True)
-    with places.alone(PLACE), reading.opened(path) as archive:
+    with archive_folders.alone(PLACE), reading.opened(path) as archive:
         folder = PLACE / archive.identity[:16]
         if folder.exists() and reading.changed_whole(archive, folder):
             shutil.rmtree(folder)
         if not folder.exists():
-            with places.whole(folder) as new:
+            with archive_folders.whole(folder) as new:
                 reading.unpack_whole(archive, new)
     return folder / "results"
 

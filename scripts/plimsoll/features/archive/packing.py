@@ -10,14 +10,14 @@ from typing import NamedTuple
 from plimsoll import documents, spelling
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
-from plimsoll.features.archive import code_identity, crate, gathering, pictures, records, writing
+from plimsoll.features.archive import archive_members, code_identity, crate, pictures, records, writing
+from plimsoll.features.archive.archive_members import MeasuredSession, Member
 from plimsoll.features.archive.formats import FORMAT
-from plimsoll.features.archive.gathering import Measured, Member
 from plimsoll.features.archive.layout import ABOUT, DRAWN, GIVEN, MADE, MANIFEST, METADATA, README, records_of
 from plimsoll.features.archive.run_summary import Ran
-from plimsoll.features.archive.writing import Source, Stated
+from plimsoll.features.archive.writing import MemberDigest, Source
 from plimsoll.interchange import Host, Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.pages import start_page, verdict_page
 
 
@@ -37,20 +37,21 @@ class Records(NamedTuple):
 
 
 def pack(
-    every: Sequence[Measured],
+    every: Sequence[MeasuredSession],
     results: Path,
     target: Path,
     raw: bool = False,
     drawn: bool = True,
     say: Callable[[str], None] = print,
 ) -> bool:
-    """Put sessions of studies (gathering.measured) into an archive. Return False if the same archive already exists.
+    """Put sessions of studies (archive_members.measured_sessions) into an archive.
 
+    Return False if the same archive already exists.
     The `raw` outputs are included only on request. With `drawn` false, pictures and pages are left out; they can be
     made again. `say` is called with a sentence about missing records. Raise PlimsollError if a plan does not fit, or if
     the archive cannot be written.
     """
-    members = gathering.files(every, results, raw) | _page(every, results)
+    members = archive_members.files(every, results, raw) | _page(every, results)
     with contextlib.ExitStack() as space:
         packed = {one.name: _records(one, space) for one in every}
         for name, one in packed.items():
@@ -61,10 +62,10 @@ def pack(
         if not drawn:
             members = {name: member for name, member in members.items() if member.role != MADE or not name.endswith(DRAWN)}
         members[README] = Member(Path(__file__).with_name("about.md"), ABOUT)
-        said = {name: (writing.stated(member.source), member.role) for name, member in sorted(members.items())}
+        said = {name: (writing.member_digest(member.source), member.role) for name, member in sorted(members.items())}
         folders = [folder for one in every for folder in (f"{one.name}/raw/",) if any(name.startswith(folder) for name in said)]
         described = _described(every, packed, results, said, folders).encode()
-        said[METADATA] = writing.stated(described), ABOUT
+        said[METADATA] = writing.member_digest(described), ABOUT
         first = [(METADATA, described), (MANIFEST, _manifest(every, packed, said, raw))]
         # Everything that the description names must be a member, even a folder that has files.
         first += [(folder, b"") for folder in folders]
@@ -73,11 +74,11 @@ def pack(
 
 def pack_study(study: Study, results: Path, target: Path, say: Callable[[str], None] = print) -> bool:
     """Put all sessions of one study into an archive, with pictures and pages. Raise PlimsollError as `pack` does."""
-    return pack(gathering.measured({study["id"]: study}, results), results, target, say=say)
+    return pack(archive_members.measured_sessions({study["id"]: study}, results), results, target, say=say)
 
 
-def _records(session: Measured, space: contextlib.ExitStack) -> Records:
-    plan = gathering.plan_of(session)
+def _records(session: MeasuredSession, space: contextlib.ExitStack) -> Records:
+    plan = archive_members.plan_of(session)
     # A file without a name disappears with this process, however it ends.
     lines = space.enter_context(tempfile.TemporaryFile())
     there, size, ran = set(), 0, Ran()
@@ -92,15 +93,15 @@ def _records(session: Measured, space: contextlib.ExitStack) -> Records:
     return Records(plan, lines, len(there), size, ran, lacking)
 
 
-def _refuse_stale(packed: records.Packed, plan: Plan, folder: Path) -> None:
+def _refuse_stale(packed: records.PackedRecord, plan: Plan, folder: Path) -> None:
     """Raise PlimsollError for a record whose cell has other parameters in the plan."""
     cell = plan["cells"].get(packed.path.rpartition("/")[0])
     if cell and packed.record and packed.record.get("fingerprint") != cell.get("fingerprint"):
         record = folder / "runs" / packed.path
-        raise gathering.another_plan(folder, f"{record} was measured with other parameters than {folder}/plan.json has")
+        raise archive_members.another_plan(folder, f"{record} was measured with other parameters than {folder}/plan.json has")
 
 
-def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
+def _page(every: Iterable[MeasuredSession], results: Path) -> dict[str, Member]:
     """Return the start page and the page of verdicts on these studies, and its table; empty if one of them has no verdicts yet.
 
     The page in the results folder cannot be used, because it may be about more or fewer studies. Raise PlimsollError if
@@ -111,8 +112,8 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
     if not all(path.is_file() for of_study in files for path in of_study):
         return {}
     try:
-        gathered = verdict_page.gathered(files, newest.__getitem__)
-        table, page = verdict_page.written(gathered, newest.__getitem__)
+        gathered = verdict_page.gather(files, newest.__getitem__)
+        table, page = verdict_page.table_and_page(gathered, newest.__getitem__)
         start = start_page.render(gathered, newest.__getitem__)
     except verdict_page.UNFIT as problem:
         raise PlimsollError(
@@ -123,7 +124,7 @@ def _page(every: Iterable[Measured], results: Path) -> dict[str, Member]:
     return {name: Member(text.encode(), MADE) for name, text in made.items()}
 
 
-def _report(session: Measured) -> Iterable[tuple[str, Member]]:
+def _report(session: MeasuredSession) -> Iterable[tuple[str, Member]]:
     """Yield the report of a newest session, if it exists."""
     report = session.folder / pictures.REPORT
     if session.newest and report.is_file():
@@ -131,23 +132,23 @@ def _report(session: Measured) -> Iterable[tuple[str, Member]]:
 
 
 def _described(
-    every: Iterable[Measured],
+    every: Iterable[MeasuredSession],
     packed: Mapping[str, Records],
     results: Path,
-    said: Mapping[str, tuple[Stated, str]],
+    said: Mapping[str, tuple[MemberDigest, str]],
     folders: list[str],
 ) -> str:
     """Return the archive's description as an RO-Crate. Raw outputs appear only as their `folders`."""
     ran = {}
     for one in every:
-        image = planned.image(results / f"images/{one.study['image']}.json")
+        image = plan_file.image(results / f"images/{one.study['image']}.json")
         ran[one.name] = crate.OfSession(one.study, packed[one.name].plan, image, packed[one.name].ran)
     named = {name: about for name, about in said.items() if not name.startswith(tuple(folders))}
-    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, planned.AGAIN))
+    return crate.described(named, folders, ran, documents.read(results / "host.json", Host, plan_file.AGAIN))
 
 
 def _manifest(
-    every: Iterable[Measured], packed: Mapping[str, Records], said: Mapping[str, tuple[Stated, str]], raw: bool
+    every: Iterable[MeasuredSession], packed: Mapping[str, Records], said: Mapping[str, tuple[MemberDigest, str]], raw: bool
 ) -> bytes:
     measured = {}
     for one in every:

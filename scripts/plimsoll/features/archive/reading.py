@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from plimsoll import documents, spelling
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.archive import formats, pictures, records, rounding
-from plimsoll.features.archive.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, Refused, inside, records_of
+from plimsoll.features.archive.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, RefusedArchive, inside, records_of
 from plimsoll.interchange import Plan
 
 # Upper limits: the manifest's size (bytes), and the ratio of unpacked to packed size. The ratio does not matter for
@@ -61,7 +61,7 @@ def opened(source: Path) -> Iterator[Archive]:
                 for _ in _parts(file, name, said):
                     pass
             yield archive
-    except Refused as problem:
+    except RefusedArchive as problem:
         raise PlimsollError(f"{source} cannot be used: {problem}.") from problem
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as problem:
         # In a damaged archive the place of a member may lie before the file's beginning, which gives EINVAL.
@@ -75,63 +75,63 @@ def opened(source: Path) -> Iterator[Archive]:
 def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
     """Return an archive with its manifest in the current format.
 
-    Raise Refused if the manifest is missing or of another form.
+    Raise RefusedArchive if the manifest is missing or of another form.
     """
     if MANIFEST not in file.namelist():
-        raise Refused(f"it has no {MANIFEST}, so `{spelling.command('archive')}` has not made it")
+        raise RefusedArchive(f"it has no {MANIFEST}, so `{spelling.command('archive')}` has not made it")
     if file.getinfo(MANIFEST).file_size > LONGEST_MANIFEST:
-        raise Refused(f"its {MANIFEST} is too long")
+        raise RefusedArchive(f"its {MANIFEST} is too long")
     text = file.read(MANIFEST)
     try:
         manifest = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise Refused(f"its {MANIFEST} is no JSON") from problem
+        raise RefusedArchive(f"its {MANIFEST} is no JSON") from problem
     if not isinstance(manifest, dict):
-        raise Refused(f"its {MANIFEST} has no keys")
+        raise RefusedArchive(f"its {MANIFEST} has no keys")
     manifest = formats.current(manifest)
     yaml_files.check(manifest, "archive", f"{source}, {MANIFEST}")
     return Archive(file, manifest, hashlib.sha256(text).hexdigest())
 
 
 def _check_members(archive: Archive) -> None:
-    """Raise Refused unless an archive has exactly the members that it lists, and all that are needed."""
+    """Raise RefusedArchive unless an archive has exactly the members that it lists, and all that are needed."""
     listed = archive.manifest["members"]
     # Folders do not count as members: a user who packs an unpacked archive again gets them.
     names = [name for name in archive.file.namelist() if not name.endswith("/") and name != MANIFEST]
     if len(names) != len(set(names)):
-        raise Refused("it has a member twice")
+        raise RefusedArchive("it has a member twice")
     for name in names:
         _check_member(name, archive.file.getinfo(name), listed.get(name))
     folders = {*archive.manifest["measured"], *(f"results/{study}" for study in archive.manifest["studies"])}
     needed = {member for folder in folders for member in (f"{folder}/plan.json", records_of(folder))}
     needed |= {f"config/studies/{study}.yaml" for study in archive.manifest["studies"]}
     if lacking := sorted((listed.keys() - set(names)) | (needed - archive.members(GIVEN).keys())):
-        raise Refused(f"it lacks {lacking[0]}")
+        raise RefusedArchive(f"it lacks {lacking[0]}")
 
 
 def _check_member(name: str, member: zipfile.ZipInfo, said: dict | None) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if not inside(name) or member.orig_filename != name:
-        raise Refused(f"its member {shown(member.orig_filename)} would leave the folder that it is unpacked into")
+        raise RefusedArchive(f"its member {quote(member.orig_filename)} would leave the folder that it is unpacked into")
     if said is None:
-        raise Refused(f"it has {name}, of which its {MANIFEST} says nothing")
+        raise RefusedArchive(f"it has {name}, of which its {MANIFEST} says nothing")
     if kind not in (0, stat.S_IFREG):
-        raise Refused(f"its member {name} is no plain file")
+        raise RefusedArchive(f"its member {name} is no plain file")
     if said["role"] == GIVEN and not PLACED.fullmatch(name):
-        raise Refused(f"it would put {name} where the workflow writes")
+        raise RefusedArchive(f"it would put {name} where the workflow writes")
     if member.file_size != said["bytes"]:
-        raise Refused(f"its member {name} is not what was written")
+        raise RefusedArchive(f"its member {name} is not what was written")
 
 
 def _check_size(archive: Archive, source: Path) -> None:
-    """Raise Refused if an archive claims to hold more than one of its size can."""
+    """Raise RefusedArchive if an archive claims to hold more than one of its size can."""
     unpacked = sum(said["bytes"] for part in ("members", "measured") for said in archive.manifest[part].values())
     if unpacked > max(SMALL, TIMES_ITS_SIZE * source.stat().st_size):
-        raise Refused(f"it would take {unpacked / 2**20:.0f} MiB unpacked, which is too much for its size")
+        raise RefusedArchive(f"it would take {unpacked / 2**20:.0f} MiB unpacked, which is too much for its size")
 
 
 def _parts(file: zipfile.ZipFile, name: str, said: dict) -> Iterator[bytes]:
-    """Yield the content of a member, part by part. Raise Refused if it differs from what was written."""
+    """Yield the content of a member, part by part. Raise RefusedArchive if it differs from what was written."""
     digest, left = hashlib.sha256(), said["bytes"]
     with file.open(name) as content:
         while left >= 0 and (part := content.read(PART_BYTES)):
@@ -139,20 +139,20 @@ def _parts(file: zipfile.ZipFile, name: str, said: dict) -> Iterator[bytes]:
             digest.update(part)
             yield part
     if left or digest.hexdigest() != said["sha256"]:
-        raise Refused(f"its member {name} is not what was written")
+        raise RefusedArchive(f"its member {name} is not what was written")
 
 
 def unpack(archive: Archive, folder: Path) -> None:
     """Unpack an archive into an empty folder: the workflow's inputs, and files about the results that are not made
     again.
 
-    The records of each session are written below its runs/. Raise Refused if a plan is invalid, a record is missing, or
+    The records of each session are written below its runs/. Raise RefusedArchive if a plan is invalid, a record is missing, or
     the disk is too small.
     """
     placed = _placed(archive)
     needed = sum(said["bytes"] for said in (*placed.values(), *archive.manifest["measured"].values()))
     if needed > (free := shutil.disk_usage(folder).free):
-        raise Refused(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
+        raise RefusedArchive(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
     for name, said in placed.items():
         _write(archive, name, said, folder)
     for session, said in archive.manifest["measured"].items():
@@ -163,13 +163,13 @@ def unpack_whole(archive: Archive, folder: Path) -> None:
     """Unpack all results of an archive into an empty folder, with the description of their machine. The folder is only
     for reading.
 
-    Raise Refused as `unpack` does.
+    Raise RefusedArchive as `unpack` does.
     """
     unpack(archive, folder)
     beside = _beside(archive)
     needed = sum(said["bytes"] for said in beside.values())
     if needed > (free := shutil.disk_usage(folder).free):
-        raise Refused(f"it takes {needed / 2**20:.0f} MiB more unpacked, and {folder} has {free / 2**20:.0f} MiB left")
+        raise RefusedArchive(f"it takes {needed / 2**20:.0f} MiB more unpacked, and {folder} has {free / 2**20:.0f} MiB left")
     for name, said in beside.items():
         _write(archive, name, said, folder)
 
@@ -207,25 +207,25 @@ def _unpack_records(archive: Archive, session: str, said: dict, folder: Path) ->
         path.write_bytes(content)
         there.add(name)
     if len(there) != said["records"]:
-        raise Refused(f"it has {len(there)} records in {session}, and says that it has {said['records']}")
+        raise RefusedArchive(f"it has {len(there)} records in {session}, and says that it has {said['records']}")
     excused = {tuple(run) for run in said["lacking"]}
     for run in _planned(folder / "plan.json", said["study"]):
         if f"{run[0]}/{run[1]}.json" not in there and run not in excused:
-            raise Refused(f"it lacks the record {run[0]}/{run[1]} in {session}, which the plan has")
+            raise RefusedArchive(f"it lacks the record {run[0]}/{run[1]} in {session}, which the plan has")
 
 
 def _planned(path: Path, study: str) -> list[tuple[str, int]]:
     """Return the runs (cell, repetition) of a plan in an unpacked archive.
 
-    Raise Refused if the file is no plan of the study.
+    Raise RefusedArchive if the file is no plan of the study.
     """
     try:
-        plan = documents.of(path, Plan)
+        plan = documents.load(path, Plan)
     except documents.Misfit as problem:
-        raise Refused(f"its plan of {study} is not a plan: {problem}") from problem
+        raise RefusedArchive(f"its plan of {study} is not a plan: {problem}") from problem
     runs = [(cell, repetition) for cell, repetition in plan["order"]]
     if plan["study"] != study or {cell for cell, _ in runs} - plan["cells"].keys():
-        raise Refused(f"its plan of {study} is of another study, or names cells that it has not")
+        raise RefusedArchive(f"its plan of {study} is of another study, or names cells that it has not")
     return runs
 
 
@@ -237,7 +237,7 @@ def _records(archive: Archive, session: str) -> Iterator[tuple[str, bytes]]:
 def _lines(content: io.BufferedIOBase) -> Iterator[bytes]:
     while line := content.readline(records.LONGEST):
         if len(line) == records.LONGEST:
-            raise Refused("a line of its records is too long")
+            raise RefusedArchive("a line of its records is too long")
         yield line
 
 

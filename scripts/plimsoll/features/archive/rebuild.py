@@ -17,10 +17,10 @@ from typing import NamedTuple
 from plimsoll import paths
 from plimsoll.config import yaml_files
 from plimsoll.errors import Incomplete, PlimsollError, first_of
-from plimsoll.features.archive import code_identity, places, reading
+from plimsoll.features.archive import archive_folders, code_identity, reading
 from plimsoll.features.archive.layout import MANIFEST
 from plimsoll.features.archive.reading import Archive
-from plimsoll.terminal import interruption, starting
+from plimsoll.terminal import interruption, snakemake_command
 
 # Folder below the results of this machine.
 PLACE = "from"
@@ -61,7 +61,7 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
                 "Nothing was made. Give claims of these studies."
             )
         folder = place / name_of(source, list(own.values()))
-        with places.alone(place):
+        with archive_folders.alone(place):
             _have(archive, folder, source, {f"config/claims/{study}.yaml" for study in own})
         for study, path in own.items():
             _put(path, folder / f"config/claims/{study}.yaml")
@@ -86,7 +86,7 @@ def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> N
     remedy = f"delete {folder}, in which nothing was measured, and start again"
     noted = folder / MANIFEST
     if not folder.exists():
-        with places.whole(folder) as new:
+        with archive_folders.whole(folder) as new:
             reading.unpack(archive, new)
             (new / MANIFEST).write_bytes(archive.file.read(MANIFEST))
     elif not noted.is_file() or hashlib.sha256(noted.read_bytes()).hexdigest() != archive.identity:
@@ -110,7 +110,7 @@ def _put(path: Path, target: Path) -> None:
 def _snakemake(folder: Path, source: Path) -> None:
     """Run the workflow that measures nothing. Raise PlimsollError if it fails; its own messages are above."""
     words = ["--directory", str(folder), "--cores", str(len(os.sched_getaffinity(0))), "all"]
-    command = starting.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
+    command = snakemake_command.command(paths.PROJECT / "rules/remake.smk", paths.PROJECT / "profiles/remake", *words)
     if interruption.run(command, paths.environment()):
         where = folder / "results/*/logs/"
         raise Incomplete(

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.errors import shown
-from plimsoll.features.archive.layout import Refused, inside
+from plimsoll.errors import quote
+from plimsoll.features.archive.layout import RefusedArchive, inside
 from plimsoll.interchange import Record
 
 # A value of at least this many characters is replaced by a reference.
@@ -25,7 +25,7 @@ LARGE = 4096
 LONGEST = 64 * 2**20
 
 
-class Packed(NamedTuple):
+class PackedRecord(NamedTuple):
     """A record on its way into an archive: its `line`, its `path` below runs/, the `bytes` of its file, and the
     `record`.
 
@@ -38,7 +38,7 @@ class Packed(NamedTuple):
     record: Record | None
 
 
-def packed(runs: Path) -> Iterator[Packed]:
+def packed(runs: Path) -> Iterator[PackedRecord]:
     """Yield every record below a folder, in the order of their paths."""
     seen: dict[tuple[str, str], str] = {}
     files = {path.relative_to(runs).as_posix(): path for path in runs.rglob("*.json") if path.is_file()}
@@ -46,7 +46,7 @@ def packed(runs: Path) -> Iterator[Packed]:
         content = files[name].read_bytes()
         record = _record(content)
         told = {"path": name, "bytes": base64.b64encode(content).decode()} if record is None else _told(name, record, seen)
-        yield Packed(f"{_compact(told)}\n".encode(), name, len(content), record)
+        yield PackedRecord(f"{_compact(told)}\n".encode(), name, len(content), record)
 
 
 def _record(content: bytes) -> Record | None:
@@ -79,7 +79,7 @@ def _told(name: str, record: dict, seen: dict[tuple[str, str], str]) -> dict:
 def unpacked(lines: Iterable[bytes], most: int) -> Iterator[tuple[str, bytes]]:
     """Yield (path, content) for each record in an archive's lines.
 
-    Raise Refused if a line is invalid, if a path leaves the folder or occurs twice, or if all contents exceed `most`
+    Raise RefusedArchive if a line is invalid, if a path leaves the folder or occurs twice, or if all contents exceed `most`
     bytes.
     """
     there: set[str] = set()
@@ -88,12 +88,12 @@ def unpacked(lines: Iterable[bytes], most: int) -> Iterator[tuple[str, bytes]]:
         try:
             name, content = _read(json.loads(line), large)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-            raise Refused(f"line {number} of its records is not a record") from problem
+            raise RefusedArchive(f"line {number} of its records is not a record") from problem
         most -= len(content)
         if most < 0:
-            raise Refused("its records are larger than it says")
+            raise RefusedArchive("its records are larger than it says")
         if name in there:
-            raise Refused(f"it has the record {name} twice")
+            raise RefusedArchive(f"it has the record {name} twice")
         there.add(name)
         yield name, content
 
@@ -102,7 +102,7 @@ def _read(told: dict, large: dict[tuple[str, str], str]) -> tuple[str, bytes]:
     """Return (path, content) of a record's line. `large` has, as text, the large values that later lines may refer to."""
     name = told["path"]
     if not (isinstance(name, str) and inside(name) and name.endswith(".json")):
-        raise Refused(f"it has a record with the path {shown(name)}, which leaves its folder")
+        raise RefusedArchive(f"it has a record with the path {quote(name)}, which leaves its folder")
     if "bytes" in told:
         return name, base64.b64decode(told["bytes"], validate=True)
     own = {(name, key): text for key, value in told["record"].items() if len(text := _compact(value)) >= LARGE}

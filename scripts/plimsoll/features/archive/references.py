@@ -14,7 +14,7 @@ import pandas as pd
 from plimsoll import spelling
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
-from plimsoll.features.archive import gathering, layout, packing
+from plimsoll.features.archive import archive_members, layout, packing
 
 TABLES = ("answer.csv", "comparisons.csv", "observations.csv", "runs.csv")
 # Members about all studies of an archive; here that is one study.
@@ -62,7 +62,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
         )
     (new / "figures").mkdir(parents=True)
     archive = new / layout.reference(study["id"])
-    packing.pack(gathering.measured({study["id"]: study}, results), results, archive, drawn=False, say=say)
+    packing.pack(archive_members.measured_sessions({study["id"]: study}, results), results, archive, drawn=False, say=say)
     with zipfile.ZipFile(archive) as file:
         for name in file.namelist():
             place = PurePosixPath(name).relative_to("results") if name in OF_ALL else _shown(name, f"results/{study['id']}")

@@ -27,12 +27,12 @@ def remake(
 def from_archive(archive: Path, claims: list[Path], directory: Path | None = None) -> int:
     """Make everything of an archive again. Return 1 if a table is not the archive's, and 0 otherwise."""
     from plimsoll.features.archive import rebuild
-    from plimsoll.pages import also_made
+    from plimsoll.pages import command_pages
     from plimsoll.terminal import interruption
 
     archive, *claims = place.enter(directory, archive, *claims)
-    with interruption.explained():
+    with interruption.explain():
         made = rebuild.remake(archive, claims, Path("results"))
-    also_made.refresh(Path("results"))
+    command_pages.refresh(Path("results"))
     print(made.words)
     return made.status

@@ -5,12 +5,12 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from plimsoll import documents
-from plimsoll.features.archive.records import Packed
-from plimsoll.interchange import Record, StageOfImage, Tried
+from plimsoll.features.archive.records import PackedRecord
+from plimsoll.interchange import AttemptRecord, Record, StageOfImage
 from plimsoll.measuring import staleness, status
 
 
-class Failed(NamedTuple):
+class FailedAttempt(NamedTuple):
     """An attempt that did not count: its unique `name`, when it began and ended (seconds since 1970), and why it failed."""
 
     name: str
@@ -32,9 +32,9 @@ class Cell:
     begun: float | None = None
     ended: float | None = None
     statuses: list[str] = field(default_factory=list)
-    failed: list[Failed] = field(default_factory=list)
+    failed: list[FailedAttempt] = field(default_factory=list)
 
-    def add(self, packed: Packed) -> None:
+    def add(self, packed: PackedRecord) -> None:
         """Add a record of the cell. One that cannot be read adds only the status of a damaged record."""
         record, name = packed.record, packed.path.removesuffix(".json")
         if record is None or not _is_whole(record):
@@ -48,7 +48,7 @@ class Cell:
             self.ended = max(ended, self.ended or ended)
             if tried["status"] not in status.COUNTED:
                 error = f"{tried['status']}: {tried['reason']}"
-                self.failed.append(Failed(f"{name}/attempt-{number}", begun, ended, error))
+                self.failed.append(FailedAttempt(f"{name}/attempt-{number}", begun, ended, error))
 
     @property
     def counted(self) -> bool:
@@ -64,14 +64,14 @@ def _is_whole(record: Record) -> bool:
         return False
 
 
-def _span(tried: Tried) -> tuple[float, float]:
+def _span(tried: AttemptRecord) -> tuple[float, float]:
     return tried["started"], tried["started"] + sum(tried["seconds"].values())
 
 
 class Ran(dict[str, Cell]):
     """The cells of a study that ran, by path."""
 
-    def add(self, packed: Packed) -> None:
+    def add(self, packed: PackedRecord) -> None:
         """Add a record to its cell."""
         path = PurePosixPath(packed.path).parent.as_posix()
         self.setdefault(path, Cell(path)).add(packed)

@@ -16,6 +16,6 @@ def _keep_reference(options: argparse.Namespace) -> None:
     from plimsoll.config import configuration, studies
     from plimsoll.features.archive import references
 
-    for name in sorted(studies.selected(configuration.read(options.settings)["studies"])):
+    for name in sorted(studies.select(configuration.read(options.settings)["studies"])):
         folder = references.keep(studies.load(name, designs.known()), Path("results"), paths.REFERENCES)
         print(f"{folder} has what was measured here.")

@@ -11,8 +11,8 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import formats
-from plimsoll.features.archive.layout import MANIFEST, Refused, records_of
-from plimsoll.measuring import planned
+from plimsoll.features.archive.layout import MANIFEST, RefusedArchive, records_of
+from plimsoll.measuring import plan_file
 from plimsoll.planning import sessions
 from plimsoll.workflow import Workflow
 
@@ -35,7 +35,7 @@ class Given(Workflow):
         A session is left out if the archive does not have all of these files for it.
         """
         made = _manifest()["members"]
-        folders = [one.folder for one in sessions.of(Path("results"), study)[:-1]]
+        folders = [one.folder for one in sessions.of_study(Path("results"), study)[:-1]]
         whole = [folder for folder in folders if all(f"{folder}/{name}" in made for name in sessions.NEEDED)]
         return [f"{folder}/{name}" for folder in whole for name in sessions.NEEDED]
 
@@ -44,7 +44,7 @@ def _manifest() -> dict:
     """Return the archive's manifest. Raise PlimsollError if it cannot be read."""
     try:
         return formats.current(json.loads(Path(MANIFEST).read_text()))
-    except (Refused, ValueError) as problem:
+    except (RefusedArchive, ValueError) as problem:
         where = Path(MANIFEST).resolve()
         raise PlimsollError(f"{where} cannot be used ({problem}): delete its folder, and start again.") from problem
 
@@ -59,7 +59,7 @@ def prepare() -> Given:
         raise PlimsollError(f"No archive is unpacked in {Path.cwd()}: {spelling.command('remake', 'ARCHIVE')} does that.")
     names = _manifest()["studies"]
     loaded = {name: studies.load(name, designs.known()) for name in names}
-    plans = {name: planned.read(Path("results", name, "plan.json")) for name in names}
+    plans = {name: plan_file.read(Path("results", name, "plan.json")) for name in names}
     claims = book.load_all()
     for name, study in loaded.items():
         if (made := plans[name]["design"]) != study["design"]:

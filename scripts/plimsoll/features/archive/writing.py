@@ -24,20 +24,20 @@ NO_TIME, UNIX, REGULAR, FOLDER = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16, 0o407
 Source = Path | bytes | BinaryIO
 
 
-class Stated(NamedTuple):
+class MemberDigest(NamedTuple):
     """Size of a member in bytes, and its checksum."""
 
     bytes: int
     sha256: str
 
 
-def stated(source: Source) -> Stated:
+def member_digest(source: Source) -> MemberDigest:
     """Return size and checksum of a member's content."""
     digest, size = hashlib.sha256(), 0
     for part in _parts(source):
         digest.update(part)
         size += len(part)
-    return Stated(size, digest.hexdigest())
+    return MemberDigest(size, digest.hexdigest())
 
 
 def _parts(source: Source) -> Iterator[bytes]:

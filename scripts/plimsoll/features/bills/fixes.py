@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from packageurl import PackageURL
 
-from plimsoll.errors import Damaged
+from plimsoll.errors import DamagedFile
 from plimsoll.images import debian
 
 # First line of each changelog entry.
@@ -44,7 +44,7 @@ class Listed(NamedTuple):
 
 
 def listed(path: Path) -> Listed:
-    """Return Debian's part of a bill of materials. Raise Damaged if the file has none."""
+    """Return Debian's part of a bill of materials. Raise DamagedFile if the file has none."""
     try:
         components = json.loads(path.read_text())["components"]
         (system,) = (one for one in components if one["type"] == "operating-system")
@@ -52,7 +52,7 @@ def listed(path: Path) -> Listed:
         packages = [(one.name, one.version or "", one.qualifiers.get("upstream", one.name).partition("@")[0]) for one in known]
         return Listed(RELEASE.search(system["description"])["name"], packages)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise Damaged(f"{path} is damaged. Delete it: snakemake --cores 1 {path} makes it again.") from problem
+        raise DamagedFile(f"{path} is damaged. Delete it: snakemake --cores 1 {path} makes it again.") from problem
 
 
 def lacking(bill: Listed, archive: debian.SecurityArchive) -> Iterator[Fix]:

@@ -70,7 +70,7 @@ def _sha256(checksum: str) -> list[HashType]:
 
 def _described(image: Saved) -> Component:
     """Return an image as a component: its digest, with the notes of its build."""
-    noted = contents.noted(image.text(contents.NOTES)) if contents.NOTES in image else {}
+    noted = contents.read_notes(image.text(contents.NOTES)) if contents.NOTES in image else {}
     name, _, identity = image.tag.rpartition(":")
     return _component(
         ComponentType.CONTAINER,
@@ -118,8 +118,8 @@ def _source(fields: dict[str, str]) -> dict[str, str]:
 
 def _locked(name: str) -> dict[str, str]:
     """Return the jars that an image is built from: path in the repository by SHA-256."""
-    lock = settings.of(name)["jars"]
-    listed = jars.listed(paths.recipe(name) / lock) if lock else {}
+    lock = settings.of_image(name)["jars"]
+    listed = jars.read_lock(paths.recipe(name) / lock) if lock else {}
     return {checksum: path for path, checksum in listed.items()}
 
 
@@ -161,7 +161,7 @@ def _unpacked(image: Saved, name: str) -> Iterator[Component]:
 
     The recipes of the images that it is built on count too.
     """
-    for what, given in contents.stated(name)["unpacked"].items():
+    for what, given in contents.declaration(name)["unpacked"].items():
         if there := [path for path, checksum in given["files"].items() if path in image and image.sha256(path) == checksum]:
             group, artifact, number = given["jars"].rstrip("/").rsplit("/", 2)
             locked = {path: checksum for checksum, path in _locked(name).items() if path.startswith(given["jars"])}
@@ -173,7 +173,7 @@ def _unpacked(image: Saved, name: str) -> Iterator[Component]:
                 external_references=[_of_central(path, hashes=_sha256(checksum)) for path, checksum in locked.items()],
                 evidence=_found(there),
             )
-    if below := settings.of(name)["from"]:
+    if below := settings.of_image(name)["from"]:
         yield from _unpacked(image, below["image"])
 
 
@@ -209,8 +209,8 @@ def built(name: str) -> dict[str, dict]:
     """
     recipe = (paths.recipe(name) / "Dockerfile").read_text()
     pinned = dict(re.findall(r"^ARG (\w+)=([0-9a-f]{64})$", recipe, re.MULTILINE))
-    own = {what: {**given, "sha256": pinned[given["checksum"]]} for what, given in contents.stated(name)["built"].items()}
-    below = settings.of(name)["from"]
+    own = {what: {**given, "sha256": pinned[given["checksum"]]} for what, given in contents.declaration(name)["built"].items()}
+    below = settings.of_image(name)["from"]
     return {**(built(below["image"]) if below else {}), **own}
 
 

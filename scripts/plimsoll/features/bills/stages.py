@@ -13,9 +13,9 @@ def _sbom(options: argparse.Namespace) -> None:
     """list what an image holds, as a software bill of materials"""
     from plimsoll.features.bills import image_layers, sbom
     from plimsoll.images import store
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
-    image = planned.image(options.image)
+    image = plan_file.image(options.image)
     store.keep(image)
     with image_layers.opened(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
         bill = sbom.bill(whole, stages)

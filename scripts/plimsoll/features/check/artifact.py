@@ -7,7 +7,7 @@ from typing import NamedTuple
 from plimsoll import spelling
 from plimsoll.errors import PlimsollError, first_of
 from plimsoll.features.check import study
-from plimsoll.features.check.study import ALIKE, CONDITIONS, REVERSED, Checked
+from plimsoll.features.check.study import ALIKE, CONDITIONS, REVERSED, CheckedStudy
 from plimsoll.result_sets import archives, sets
 from plimsoll.result_sets.sets import ResultSet
 
@@ -15,14 +15,14 @@ SUCCESS, FAILURE = 0, 1
 NO_REVERSAL = "no claim reversed"
 
 
-class Ended(NamedTuple):
+class Outcome(NamedTuple):
     """How a check ended: its exit status, and the sentence that says why."""
 
     status: int
     says: str
 
 
-def check(results: Path, reference: Path, names: Sequence[str]) -> tuple[dict[str, Checked], Ended]:
+def check(results: Path, reference: Path, names: Sequence[str]) -> tuple[dict[str, CheckedStudy], Outcome]:
     """Compare what was measured in `results` with the `reference`: the studies `names`, or all that were measured.
 
     Both are folders of results, or archives. Raise PlimsollError if the reference has no such study, or if a file
@@ -53,19 +53,19 @@ def _measured(folder: Path) -> dict[str, ResultSet]:
     return sets.read(folder)
 
 
-def ended(checked: Mapping[str, Checked], lacking: Sequence[str]) -> Ended:
+def ended(checked: Mapping[str, CheckedStudy], lacking: Sequence[str]) -> Outcome:
     """Return how a check ended. `lacking` are studies that were named, and have no verdicts here."""
     if lacking or not checked:
         named = f" of {', '.join(lacking)}" if lacking else ""
         typed = " ".join(["./plimsoll reproduce", *lacking])
-        return Ended(FAILURE, f"Nothing{named} was measured and judged here, so nothing is checked. Type: {typed}")
+        return Outcome(FAILURE, f"Nothing{named} was measured and judged here, so nothing is checked. Type: {typed}")
     turned = [claim.id for one in checked.values() for claim in one.reversals]
     both = sum(one.counts[standing] for one in checked.values() for standing in (REVERSED, CONDITIONS, ALIKE))
     if turned:
         how_many = f"{len(turned)} of {both} claims that both decide"
-        return Ended(FAILURE, f"Reversed: {first_of(turned)} ({how_many}). Type: ./plimsoll show {turned[0]}")
+        return Outcome(FAILURE, f"Reversed: {first_of(turned)} ({how_many}). Type: ./plimsoll show {turned[0]}")
     if not both:
         typed = f"./plimsoll reproduce {' '.join(checked)} --hours 1"
-        return Ended(FAILURE, f"No claim is decided both here and there, so nothing is checked. Measure longer: {typed}")
+        return Outcome(FAILURE, f"No claim is decided both here and there, so nothing is checked. Measure longer: {typed}")
     alike = sum(one.counts[ALIKE] for one in checked.values())
-    return Ended(SUCCESS, f"{NO_REVERSAL}: of {both} claims that both decide, {alike} are decided alike.")
+    return Outcome(SUCCESS, f"{NO_REVERSAL}: of {both} claims that both decide, {alike} are decided alike.")

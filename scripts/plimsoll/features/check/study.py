@@ -49,7 +49,7 @@ class Claim(NamedTuple):
         return self.standing == REVERSED and self.expected != OTHERWISE
 
 
-class Checked(NamedTuple):
+class CheckedStudy(NamedTuple):
     """A study in both sets: its claims, the facts of the machines that differ, and the runtimes unavailable here with
     the reason."""
 
@@ -69,7 +69,7 @@ class Checked(NamedTuple):
         return [claim for claim in self.claims if claim.counts_as_reversed]
 
 
-def check(there: ResultSet, here: ResultSet) -> Checked:
+def check(there: ResultSet, here: ResultSet) -> CheckedStudy:
     """Compare a study in the reference (`there`) and in own results (`here`).
 
     Raise PlimsollError for a set that cannot be read.
@@ -79,7 +79,7 @@ def check(there: ResultSet, here: ResultSet) -> Checked:
     claims = [_claim(row, of_there[row["id"]], of_here[row["id"]]) for row in rows]
     differing, _ = comparable.facts(there, here)
     machines = [fact for fact in differing if fact.name.startswith(EXPECTED)]
-    return Checked(claims, machines, unavailable(here.cells.values()))
+    return CheckedStudy(claims, machines, unavailable(here.cells.values()))
 
 
 def _claim(row: Mapping, there: Mapping, here: Mapping) -> Claim:

@@ -8,14 +8,14 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from plimsoll.features.check.artifact import SUCCESS, Ended
-from plimsoll.features.check.study import ALIKE, CONDITIONS, HERE, NEITHER, REVERSED, THERE, Checked, Claim
+from plimsoll.features.check.artifact import SUCCESS, Outcome
+from plimsoll.features.check.study import ALIKE, CONDITIONS, HERE, NEITHER, REVERSED, THERE, CheckedStudy, Claim
 from plimsoll.pages.formats import prose
 
 STYLES = {REVERSED: "bold red", CONDITIONS: "yellow", HERE: "cyan", THERE: "cyan", ALIKE: "green", NEITHER: "dim"}
 
 
-def text(checked: Mapping[str, Checked], ended: Ended) -> None:
+def text(checked: Mapping[str, CheckedStudy], ended: Outcome) -> None:
     """Print a check for people. The last line says how it ended."""
     console = Console(highlight=False)
     for name, one in checked.items():
@@ -26,7 +26,7 @@ def text(checked: Mapping[str, Checked], ended: Ended) -> None:
     console.print(escape(ended.says), style="bold green" if ended.status == SUCCESS else "bold red", soft_wrap=True)
 
 
-def _parts(one: Checked) -> Iterator[RenderableType]:
+def _parts(one: CheckedStudy) -> Iterator[RenderableType]:
     """Yield a table of claims for each standing, and a table of differences to expect."""
     for standing, number in one.counts.items():
         claims = [claim for claim in one.claims if claim.standing == standing]
@@ -54,7 +54,7 @@ def _table(*columns: str) -> Table:
     return Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
 
 
-def as_json(checked: Mapping[str, Checked], ended: Ended) -> str:
+def as_json(checked: Mapping[str, CheckedStudy], ended: Outcome) -> str:
     """Return a check for programs."""
     studies = {
         name: {

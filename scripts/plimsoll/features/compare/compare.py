@@ -35,17 +35,17 @@ def compare(
     """
     from plimsoll import designs
     from plimsoll.config import studies
-    from plimsoll.features.compare import choices
+    from plimsoll.features.compare import comparison_options
     from plimsoll.features.compare import studies as compared_studies
     from plimsoll.result_sets import archives, sets
 
-    terms, paths = choices.terms(margin, session_blocks), choices.paths(a, b)
+    terms, paths = comparison_options.terms(margin, session_blocks), comparison_options.paths(a, b)
     *paths, out = place.enter(directory, *paths, out)
     # Both are there before the archives in one of them are unpacked.
     folders = [sets.opened(archives.folder_of(path)) for path in paths]
     sides = [sets.read(folder, archives.reference_of) for folder in folders]
-    names = choices.shared(*sides)
-    what = choices.Asked(terms, force, strict, len(names))
+    names = comparison_options.shared(*sides)
+    what = comparison_options.ComparisonOptions(terms, force, strict, len(names))
     each = {
         name: compared_studies.compare(studies.load(name, designs.known()), sides[0][name], sides[1][name], what)
         for name in names
@@ -57,13 +57,13 @@ def compare(
 def _told(each: dict, paths: tuple[Path, Path], terms, ended, out: Path | None, all: bool, json: bool) -> int:
     """Write the files of a comparison and print it. Raise PlimsollError if the sets cannot be compared."""
     from plimsoll.errors import PlimsollError
-    from plimsoll.features.compare import choices, outputs, studies, text
-    from plimsoll.pages import also_made
+    from plimsoll.features.compare import comparison_options, outputs, studies, text
+    from plimsoll.pages import command_pages
     from plimsoll.pages.formats import capital
     from plimsoll.terminal import screen
 
-    written = outputs.write(each, paths, terms, ended, out or choices.folder(*paths))
-    also_made.refresh(Path(choices.RESULTS))
+    written = outputs.write(each, paths, terms, ended, out or comparison_options.folder(*paths))
+    command_pages.refresh(Path(comparison_options.RESULTS))
     if json:
         print(next(path for path in written if path.suffix == ".json").read_text().strip())
     else:

@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks
-from plimsoll.claims import over_sessions, quantities, verdicts
+from plimsoll.claims import quantities, session_verdicts, verdicts
 from plimsoll.claims.quantities import value
 from plimsoll.claims.quantities.base import MARGIN, SHARE, Quantity
 from plimsoll.features.compare import two_sets
 from plimsoll.features.compare.two_sets import ALIKE, DIFFERENT, SAME, TOO_FEW, UNDECIDED, Between, Spreads, Terms
-from plimsoll.result_sets.sets import Judged
+from plimsoll.result_sets.sets import SessionVerdicts
 
 # The kind of a row that is about an effect.
 EFFECT = "effect"
@@ -92,7 +92,7 @@ class Session:
     `claims`.
     """
 
-    def __init__(self, judged: Judged, names: Collection[str]):
+    def __init__(self, judged: SessionVerdicts, names: Collection[str]):
         self.effects: dict[Question, dict] = {}
         self._single: dict[What, dict] = {}
         by_claim = {claim: own.to_dict("records") for claim, own in judged.comparisons.groupby("claim", sort=False)}
@@ -174,7 +174,7 @@ def _mean(row: Mapping, quantity: Quantity) -> Mean | None:
         return Mean(quantity.forth(row["effect"], row), 0.0, number, number - 1)
     if quantity.scale == SHARE or pd.isna(row["low"]) or number < blocks.SMALLEST:
         return None
-    mean, error, degrees = over_sessions.on_scale(row, lambda effect: quantity.forth(effect, row))
+    mean, error, degrees = session_verdicts.on_scale(row, lambda effect: quantity.forth(effect, row))
     return Mean(mean, error**2, number, degrees) if math.isfinite(mean) and math.isfinite(error) else None
 
 
@@ -192,7 +192,12 @@ NOTHING = Effects(pd.DataFrame(columns=list(COLUMNS)), 0)
 
 
 def compare(
-    a: Sequence[Judged], b: Sequence[Judged], names: Collection[str], but: Collection[str], terms: Terms, tables: int
+    a: Sequence[SessionVerdicts],
+    b: Sequence[SessionVerdicts],
+    names: Collection[str],
+    but: Collection[str],
+    terms: Terms,
+    tables: int,
 ) -> Effects:
     """Return the effects that the named claims rest on, in two sets of one or several sessions each.
 
@@ -206,7 +211,7 @@ def compare(
     shared = [question for question in asked[1] if question in there]
     between = _Between(pair, shared, terms.session_blocks)
     rows = [_row(question, *pair, between, terms) for question in shared]
-    rows = [_told(row) for row in two_sets.answered(rows, terms, tables, lambda row: DIFFERENT)]
+    rows = [_told(row) for row in two_sets.with_answers(rows, terms, tables, lambda row: DIFFERENT)]
     return Effects(pd.DataFrame(rows, columns=list(COLUMNS)), len(there ^ set(asked[1])))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from plimsoll.config.studies import Study
 from plimsoll.features.compare import effects
 from plimsoll.features.compare import words as words
-from plimsoll.features.compare.studies import FAILED, Compared
+from plimsoll.features.compare.studies import FAILED, ComparedStudy
 from plimsoll.features.compare.two_sets import DIFFERENT, UNDECIDED, WORSE
 from plimsoll.pages.formats import p_value
 from plimsoll.result_sets import findings
@@ -25,7 +25,7 @@ NAMED = 3
 OF_LEFT_OUT = {ONLY_A: SKIPPED, ONLY_B: SKIPPED, EMULATED: SKIPPED, OTHER_SIZES: ERROR}
 
 
-def text(compared: Mapping[str, Compared]) -> str:
+def text(compared: Mapping[str, ComparedStudy]) -> str:
     """Return the document: a test suite per study, with one test case per comparison that decides, and one per claim.
 
     Claims decide nothing, except between two machines.
@@ -37,7 +37,7 @@ def text(compared: Mapping[str, Compared]) -> str:
     return ET.tostring(root, encoding="utf-8", xml_declaration=True).decode() + "\n"
 
 
-def _suite(root: ET.Element, name: str, one: Compared) -> None:
+def _suite(root: ET.Element, name: str, one: ComparedStudy) -> None:
     suite = ET.SubElement(root, "testsuite", name=name)
     properties = ET.SubElement(suite, "properties")
     for fact in (*one.differing, *one.bits.other):
@@ -62,7 +62,7 @@ def _suite(root: ET.Element, name: str, one: Compared) -> None:
         suite.set(attribute, str(outcomes.count(outcome)))
 
 
-def _finding(suite: ET.Element, name: str, finding: Mapping, one: Compared) -> str | None:
+def _finding(suite: ET.Element, name: str, finding: Mapping, one: ComparedStudy) -> str | None:
     """Add the test case of a claim, and return its outcome.
 
     It passes if something is known of the claim, as neither verdicts nor effects are better or worse. Otherwise it is
@@ -78,7 +78,7 @@ def _finding(suite: ET.Element, name: str, finding: Mapping, one: Compared) -> s
 
 def _effect(row: Mapping, study: Study) -> str:
     """Return an effect that a claim rests on in words: how much it differs, and what would decide it."""
-    told = ", ".join(filter(None, (words.effect_changed(row), words.undecided(row))))
+    told = ", ".join(filter(None, (words.effect_changed(row), words.decision_hint(row))))
     return f"{row['answer']} {told} ({words.comparison(row, study)})"
 
 
@@ -89,7 +89,7 @@ def cell_name(cell: str, study: Study) -> str:
 
 def _message(row: Mapping) -> str:
     p = p_value(row["p_holm"])
-    told = [words.change(row), f"p = {p}" if p else "", words.undecided(row)]
+    told = [words.change(row), f"p = {p}" if p else "", words.decision_hint(row)]
     return "; ".join(filter(None, told))
 
 

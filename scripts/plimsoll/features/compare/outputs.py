@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.features.compare import drawing, effects, junit, page
+from plimsoll.features.compare import comparison_figure, effects, junit, page
 from plimsoll.features.compare import words as words
-from plimsoll.features.compare.studies import CELL, Compared, Ended
+from plimsoll.features.compare.studies import CELL, ComparedStudy, Outcome
 from plimsoll.features.compare.two_sets import Terms
 from plimsoll.figures import style
 
@@ -20,7 +20,9 @@ FORMAT, STEM = 1, "compare"
 FIRST = ("study", "kind", "metric", "label", "unit", "better", "cell", "runtime", "name", "answer")
 
 
-def write(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended, folder: Path) -> list[Path]:
+def write(
+    compared: Mapping[str, ComparedStudy], paths: tuple[Path, Path], terms: Terms, ended: Outcome, folder: Path
+) -> list[Path]:
     """Write the files of a comparison into a folder, and return their paths. Each file is put in place complete.
 
     They are compare.csv, compare.json, compare.junit.xml and compare.html, and for each study compare-<study>.png, .pdf
@@ -41,10 +43,10 @@ def write(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Ter
         return [file.rename(folder / file.name) for file in sorted(new.iterdir())]
 
 
-def _figure(name: str, one: Compared, terms: Terms, folder: Path) -> bytes | None:
+def _figure(name: str, one: ComparedStudy, terms: Terms, folder: Path) -> bytes | None:
     """Draw a study's figure and save it in a folder. Return its PNG, or None if there is nothing to draw."""
     rows = one.rows[one.rows["kind"] == CELL]
-    figure = drawing.draw(rows, terms.margin)
+    figure = comparison_figure.draw(rows, terms.margin)
     if figure is None:
         return None
     stem = folder / f"{STEM}-{name}"
@@ -53,24 +55,24 @@ def _figure(name: str, one: Compared, terms: Terms, folder: Path) -> bytes | Non
     return Path(f"{stem}.png").read_bytes()
 
 
-def table(compared: Mapping[str, Compared]) -> pd.DataFrame:
+def table(compared: Mapping[str, ComparedStudy]) -> pd.DataFrame:
     """Return all rows of all studies, and the effects that claims rest on, each with its name for people."""
     tables = [table for study, one in compared.items() for table in (_rows(study, one), _effects(study, one))]
     whole = pd.concat([one for one in tables if len(one)] or tables[:1], ignore_index=True)
     return whole.reindex(columns=[*FIRST, *(name for name in whole if name not in FIRST)])
 
 
-def _rows(study: str, one: Compared) -> pd.DataFrame:
+def _rows(study: str, one: ComparedStudy) -> pd.DataFrame:
     return one.rows.assign(study=study, name=[words.name(row, one.study) for row in one.rows.to_dict("records")])
 
 
-def _effects(study: str, one: Compared) -> pd.DataFrame:
+def _effects(study: str, one: ComparedStudy) -> pd.DataFrame:
     rows = one.effects.rows
     named = [words.effect(row, one.study) for row in rows.to_dict("records")]
     return rows.assign(study=study, kind=effects.EFFECT, name=named)
 
 
-def _json(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended) -> str:
+def _json(compared: Mapping[str, ComparedStudy], paths: tuple[Path, Path], terms: Terms, ended: Outcome) -> str:
     told = {
         "format": FORMAT,
         **{side: str(path) for side, path in zip("ab", paths, strict=True)},
@@ -81,7 +83,7 @@ def _json(compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Ter
     return json.dumps(told, indent=1, allow_nan=False) + "\n"
 
 
-def _study(name: str, one: Compared) -> dict:
+def _study(name: str, one: ComparedStudy) -> dict:
     return {
         "refusal": one.refusal,
         "profiles": one.profiles,

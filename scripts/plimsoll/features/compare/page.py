@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.features.compare import drawing, effects
+from plimsoll.features.compare import comparison_figure, effects
 from plimsoll.features.compare import words as words
 from plimsoll.features.compare.junit import cell_name
-from plimsoll.features.compare.studies import ANSWERS, AVERAGE, CELL, CHANGED, WATCHED, Compared, Ended, in_order
+from plimsoll.features.compare.studies import ANSWERS, AVERAGE, CELL, CHANGED, WATCHED, ComparedStudy, Outcome, in_order
 from plimsoll.features.compare.two_sets import DIFFERENT, Terms
 from plimsoll.pages import formats, glossary
 from plimsoll.pages.verdict_page import MARKS
@@ -20,7 +20,7 @@ NARROW, WIDE = 34, 52
 
 
 def render(
-    compared: Mapping[str, Compared], paths: tuple[Path, Path], terms: Terms, ended: Ended, pictures: Mapping[str, bytes]
+    compared: Mapping[str, ComparedStudy], paths: tuple[Path, Path], terms: Terms, ended: Outcome, pictures: Mapping[str, bytes]
 ) -> str:
     """Return the page as HTML.
 
@@ -45,7 +45,7 @@ def render(
     )
 
 
-def _study(name: str, one: Compared, terms: Terms, picture: bytes | None) -> dict:
+def _study(name: str, one: ComparedStudy, terms: Terms, picture: bytes | None) -> dict:
     deciding, ranked = one.deciding, effects.in_order(one.effects.rows)
     panels = deciding.loc[deciding["low"].notna() & (deciding["kind"] == CELL), "label"].nunique()
     return {
@@ -66,12 +66,12 @@ def _study(name: str, one: Compared, terms: Terms, picture: bytes | None) -> dic
         "other_effects": _effects(ranked[ranked["answer"] != DIFFERENT], one),
         "image": base64.b64encode(picture).decode() if picture else "",
         "width": WIDE if panels > 1 else NARROW,
-        "caption": drawing.caption(terms.margin),
-        "alternative": drawing.alternative(deciding[deciding["kind"] != AVERAGE]),
+        "caption": comparison_figure.caption(terms.margin),
+        "alternative": comparison_figure.alternative(deciding[deciding["kind"] != AVERAGE]),
     }
 
 
-def _left_out(one: Compared) -> dict | None:
+def _left_out(one: ComparedStudy) -> dict | None:
     if not one.left_out:
         return None
     cells = [{"name": cell_name(cell, one.study), "reason": reason} for cell, reason in one.left_out.items()]
@@ -85,23 +85,23 @@ def _metric(row: Mapping, rows: pd.DataFrame) -> dict:
     return {"name": words.metric(row), "cells": int(row["cells"]), "change": words.change(row), "counts": counts}
 
 
-def _rows(rows: pd.DataFrame, one: Compared) -> list[dict]:
+def _rows(rows: pd.DataFrame, one: ComparedStudy) -> list[dict]:
     return [
         {
             **{"name": words.name(row, one.study), "answer": row["answer"], "mark": words.MARKS[row["answer"]]},
             **{"a": words.mean(row, "a"), "b": words.mean(row, "b"), "change": words.change(row)},
-            **{"p": formats.p_value(row["p_holm"]), "note": words.undecided(row)},
+            **{"p": formats.p_value(row["p_holm"]), "note": words.decision_hint(row)},
         }
         for row in in_order(rows).to_dict("records")
     ]
 
 
-def _effects(rows: pd.DataFrame, one: Compared) -> list[dict]:
+def _effects(rows: pd.DataFrame, one: ComparedStudy) -> list[dict]:
     return [
         {
             **{"name": words.effect(row, one.study), "answer": row["answer"], "mark": words.MARKS[row["answer"]]},
             **{"a": words.of_effect(row, "a"), "b": words.of_effect(row, "b"), "change": words.effect_changed(row)},
-            **{"p": formats.p_value(row["p_holm"]), "note": words.undecided(row)},
+            **{"p": formats.p_value(row["p_holm"]), "note": words.decision_hint(row)},
         }
         for row in rows.to_dict("records")
     ]

@@ -10,10 +10,10 @@ import pandas as pd
 from plimsoll.analysis import cell_paths
 from plimsoll.claims.quantities.base import LEAST
 from plimsoll.config.studies import Study
-from plimsoll.features.compare import effects, failing, two_sets
-from plimsoll.features.compare.choices import Asked
+from plimsoll.features.compare import effects, missing_results, two_sets
+from plimsoll.features.compare.comparison_options import ComparisonOptions
 from plimsoll.features.compare.effects import NOTHING, Effects
-from plimsoll.features.compare.failing import CELL, COLUMNS, FAILED, WATCHED
+from plimsoll.features.compare.missing_results import CELL, COLUMNS, FAILED, WATCHED
 from plimsoll.features.compare.two_sets import ALIKE, BETTER, DIFFERENT, UNDECIDED, WORSE
 from plimsoll.result_sets import comparable, findings
 from plimsoll.result_sets.comparable import ONLY_A, OTHER_SIZES, Bits, Differing, Profiles
@@ -37,7 +37,7 @@ NO_CLAIMS = (
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedStudy:
     """A study in two sets of results.
 
     `rows` (with failing.COLUMNS) are for cells, averages and watched runs. `metrics` has one row per metric, the
@@ -79,10 +79,10 @@ class Compared:
         return {answer: int((answers == answer).sum()) for answer in ANSWERS}
 
 
-def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
+def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) -> ComparedStudy:
     """Compare a study in two sets of results. Raise PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
-    failed = failing.rows(study, observed, b)
+    failed = missing_results.rows(study, observed, b)
     reasons = comparable.cells(a, b, *observed, study.design)
     there = [set(table["cell"]) for table in observed]
     both = there[0] - reasons.keys()
@@ -91,7 +91,7 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
     bits = comparable.bits(a, b, sorted(there[0] & there[1]), study)
     differing, same = comparable.facts(a, b)
     by_claims = bool(comparable.of_another_machine(differing)) and not asked.force
-    begun = Compared(study, a, b, differing, same, bits, profiles, left_out=left_out, by_claims=by_claims)
+    begun = ComparedStudy(study, a, b, differing, same, bits, profiles, left_out=left_out, by_claims=by_claims)
     shared = len(both) + len(failed)
     refusal = "" if by_claims else comparable.incomparable(reasons, shared, profiles)
     if not refusal and not asked.force:
@@ -110,7 +110,7 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: Asked) -> Compared:
     return replace(begun, rows=rows, metrics=metrics, findings=told, effects=of_findings)
 
 
-def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: Asked) -> tuple[list[dict], Effects]:
+def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: ComparisonOptions) -> tuple[list[dict], Effects]:
     """Return (claims, effects). Each claim has the number of its `effects` with each answer."""
     told = findings.compare(a.verdicts, b.verdicts)
     other = {cell for cell, reason in reasons.items() if reason == OTHER_SIZES}
@@ -119,7 +119,7 @@ def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: Ask
     return [{**one, "effects": counts.get(one["id"], {})} for one in told], found
 
 
-def _judged(study: Study, observed: list[pd.DataFrame], asked: Asked) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _judged(study: Study, observed: list[pd.DataFrame], asked: ComparisonOptions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return (rows, metrics): comparisons of what two sets have observed of the same cells, and one average per metric."""
     terms, tables = asked.terms, TABLES * asked.studies
     plain = [study.design.readings.measuring(table) for table in observed]
@@ -128,7 +128,9 @@ def _judged(study: Study, observed: list[pd.DataFrame], asked: Asked) -> tuple[p
         _described(two_sets.compare(*plain, terms, tables), CELL, plain[1]),
         _described(two_sets.averages(*_grouped(plain, "runtime"), terms, tables), AVERAGE, plain[1]),
         _described(two_sets.compare(*watched, terms, asked.studies), WATCHED, watched[1]),
-        pd.DataFrame([*failing.missing(plain, CELL), *failing.missing(watched, WATCHED)], columns=list(COLUMNS)),
+        pd.DataFrame(
+            [*missing_results.missing(plain, CELL), *missing_results.missing(watched, WATCHED)], columns=list(COLUMNS)
+        ),
     ]
     metrics = _described(two_sets.averages(*_grouped(plain, None), terms, least=1), EVERY, plain[1])
     return pd.concat([one for one in rows if len(one)] or rows[:1], ignore_index=True), metrics
@@ -178,14 +180,14 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     return ranked.sort_values(["by_answer", "by_kind", "by_size"], kind="stable")[list(rows)]
 
 
-class Ended(NamedTuple):
+class Outcome(NamedTuple):
     """How a comparison ends: its exit status, and what decided it, as a sentence without its full stop."""
 
     status: int
     reason: str
 
 
-def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = ()) -> Ended:
+def ended(compared: Mapping[str, ComparedStudy], strict: bool, gone: Sequence[str] = ()) -> Outcome:
     """Return the exit status of a comparison with its reason:
 
     - 1 if something is worse or a claim is reversed, whatever else there is.
@@ -203,14 +205,14 @@ def ended(compared: Mapping[str, Compared], strict: bool, gone: Sequence[str] = 
     cells = sum(one.lacking for one in compared.values() if not one.refusal)
     lacking = [*([f"{cells} cells of A"] if cells else []), *([f"all of {', '.join(gone)}"] if gone else [])]
     if bad := [one.bad for one in told if one.bad]:
-        return Ended(SOMETHING_WORSE, "; ".join([*bad, *refused]))
+        return Outcome(SOMETHING_WORSE, "; ".join([*bad, *refused]))
     if refused:
-        return Ended(NOT_COMPARABLE, "; ".join(refused))
+        return Outcome(NOT_COMPARABLE, "; ".join(refused))
     also = f", and B lacks {' and '.join(lacking)}" if lacking else ""
     words = f"{'; '.join(one.good for one in told)}{also}"
     if strict and (lacking or any(one.is_open for one in told)):
-        return Ended(SOMETHING_WORSE, f"{words} (--strict)")
-    return Ended(NOTHING_WORSE, words)
+        return Outcome(SOMETHING_WORSE, f"{words} (--strict)")
+    return Outcome(NOTHING_WORSE, words)
 
 
 class _Told(NamedTuple):
@@ -225,7 +227,7 @@ class _Told(NamedTuple):
     is_open: bool
 
 
-def _by_cells(studies: Sequence[Compared]) -> _Told:
+def _by_cells(studies: Sequence[ComparedStudy]) -> _Told:
     rows = pd.concat([one.deciding for one in studies], ignore_index=True)
     bad, undecided = (int(rows["answer"].isin(answers).sum()) for answers in (BAD, (UNDECIDED,)))
     of_all = f"of {len(rows)} comparisons"
@@ -233,7 +235,7 @@ def _by_cells(studies: Sequence[Compared]) -> _Told:
     return _Told(worse, f"nothing is worse in B; {undecided} {of_all} are undecided", bool(undecided))
 
 
-def _by_claims(studies: Sequence[Compared]) -> _Told:
+def _by_claims(studies: Sequence[ComparedStudy]) -> _Told:
     rows = [finding for one in studies for finding in one.findings]
     number = {standing: sum(row["standing"] == standing for row in rows) for standing in findings.STANDINGS}
     turned = findings.reversals(rows)

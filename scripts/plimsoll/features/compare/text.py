@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plimsoll.features.compare import effects
 from plimsoll.features.compare import words as words
-from plimsoll.features.compare.studies import ANSWERS, CELL, CHANGED, NOT_COMPARABLE, WATCHED, Compared, Ended, in_order
+from plimsoll.features.compare.studies import ANSWERS, CELL, CHANGED, NOT_COMPARABLE, WATCHED, ComparedStudy, Outcome, in_order
 from plimsoll.features.compare.two_sets import DIFFERENT, Terms
 from plimsoll.pages.formats import capital, p_value, prose
 from plimsoll.result_sets import findings
@@ -23,12 +23,12 @@ OPTIONS = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def text(
-    compared: Mapping[str, Compared],
+    compared: Mapping[str, ComparedStudy],
     paths: tuple[Path, Path],
     terms: Terms,
     everything: bool,
     written: Sequence[Path],
-    ended: Ended,
+    ended: Outcome,
     width: int,
 ) -> str:
     """Return the comparison of two sets as text, in lines of at most `width`.
@@ -47,7 +47,7 @@ def text(
     return "\n\n".join([*parts, *last])
 
 
-def _study(name: str, one: Compared, paths: tuple[Path, Path], everything: bool, width: int) -> str:
+def _study(name: str, one: ComparedStudy, paths: tuple[Path, Path], everything: bool, width: int) -> str:
     head = [f"{name}", *(f"{side.upper()}  {path} ({words.of_set(one, side)})" for side, path in zip("ab", paths, strict=True))]
     told = [*map(prose, words.machines(one)), words.left_out(one.left_out)]
     parts = ["\n".join([*head, *(_wrapped(line, width) for line in told if line)])]
@@ -59,7 +59,7 @@ def _study(name: str, one: Compared, paths: tuple[Path, Path], everything: bool,
     return "\n\n".join(parts)
 
 
-def _metrics(one: Compared) -> Section:
+def _metrics(one: ComparedStudy) -> Section:
     """Return one line per metric: the geometric mean over its cells, and how many cells have which answer."""
     cells = one.rows[one.rows["kind"] == CELL]
     rows = []
@@ -70,7 +70,7 @@ def _metrics(one: Compared) -> Section:
     return Section(("geometric means", "change (95 %)", "cells"), rows)
 
 
-def _rows(one: Compared, everything: bool, intervals: bool) -> Section:
+def _rows(one: ComparedStudy, everything: bool, intervals: bool) -> Section:
     """Return one line per comparison, with or without the `intervals` of the means."""
     shown = one.rows if everything else one.deciding[one.deciding["answer"].isin(CHANGED)]
     told = [
@@ -86,14 +86,14 @@ def _rows(one: Compared, everything: bool, intervals: bool) -> Section:
     return Section(("answer", "A", "B", "change (95 %)", "p", "of what"), told)
 
 
-def _what(row: Mapping, one: Compared) -> str:
+def _what(row: Mapping, one: ComparedStudy) -> str:
     name = words.name(row, one.study)
     watched = " (watched)" if row["kind"] == WATCHED else ""
-    more = words.undecided(row)
+    more = words.decision_hint(row)
     return f"{name}{watched}; {more}" if more else f"{name}{watched}"
 
 
-def _effects(one: Compared, everything: bool) -> Section:
+def _effects(one: ComparedStudy, everything: bool) -> Section:
     """Return one line per effect that claims rest on: those that differ, or with `everything` all of them."""
     rows = effects.in_order(one.effects.rows)
     shown = rows if everything else rows[rows["answer"] == DIFFERENT]
@@ -103,14 +103,14 @@ def _effects(one: Compared, everything: bool) -> Section:
             *(words.of_effect(row, side) for side in "ab"),
             words.effect_changed(row),
             p_value(row["p_holm"]),
-            "; ".join(filter(None, (words.effect(row, one.study), words.undecided(row)))),
+            "; ".join(filter(None, (words.effect(row, one.study), words.decision_hint(row)))),
         )
         for row in shown.to_dict("records")
     ]
     return Section(("effect", "A", "B", "difference (95 %)", "p", "behind which claim"), told)
 
 
-def _findings(one: Compared) -> list[Section]:
+def _findings(one: ComparedStudy) -> list[Section]:
     """Return one section for each way in which verdicts changed, with one line per claim."""
     sections = []
     for standing in findings.CHANGES:

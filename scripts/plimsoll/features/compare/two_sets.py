@@ -188,7 +188,7 @@ def _rows(pair: list[pd.DataFrame], by: str, least: int, terms: Terms, tables: i
         if cells >= least:
             described = {"metric": metric, "cell": name, "cells": cells, "better": better[metric]}
             rows.append(described | _row(own, of_b[metric, name], spread[metric], terms))
-    return pd.DataFrame(answered(rows, terms, tables, _direction), columns=list(COLUMNS))
+    return pd.DataFrame(with_answers(rows, terms, tables, _direction), columns=list(COLUMNS))
 
 
 def between(sets: Sequence[Values], session_blocks: float = SESSION_BLOCKS) -> Between:
@@ -397,7 +397,7 @@ def _at_limit(a: Values, b: Values) -> dict:
     }
 
 
-def answered(rows: list[dict], terms: Terms, tables: int, changed: Callable[[dict], str]) -> list[dict]:
+def with_answers(rows: list[dict], terms: Terms, tables: int, changed: Callable[[dict], str]) -> list[dict]:
     """Return the rows with an `answer`, and with p adjusted for their number and for the `tables` of one comparison.
 
     The answer is ALIKE, UNDECIDED (with what would decide it), or the result of `changed` for a significantly different row.

@@ -6,7 +6,7 @@ import pandas as pd
 
 from plimsoll.config.studies import Study
 from plimsoll.features.compare import effects
-from plimsoll.features.compare.studies import AVERAGE, CELL, FAILED, WATCHED, Compared
+from plimsoll.features.compare.studies import AVERAGE, CELL, FAILED, WATCHED, ComparedStudy
 from plimsoll.features.compare.two_sets import ALIKE, BETTER, DIFFERENT, MOST_SESSIONS, UNDECIDED, WORSE, Terms
 from plimsoll.pages import comparison_rows, wording
 from plimsoll.pages.formats import interval, missing, percent, significant, unit
@@ -58,7 +58,7 @@ def mean(row: Mapping, side: str, with_half: bool = True) -> str:
     return f"{significant(value)} ± {100 * half:.2g} %" if with_half and not missing(half) else significant(value)
 
 
-def undecided(row: Mapping) -> str:
+def decision_hint(row: Mapping) -> str:
     """Return what would decide an undecided row, or why nothing can be said of it.
 
     For any other row, return what is unusual about it.
@@ -72,7 +72,7 @@ def undecided(row: Mapping) -> str:
     return f"neither more blocks nor {MOST_SESSIONS} sessions would decide"
 
 
-def of_set(compared: Compared, side: str) -> str:
+def of_set(compared: ComparedStudy, side: str) -> str:
     """Return how much was measured in a set: its profile, sessions and blocks."""
     one = getattr(compared, side)
     rows = compared.rows
@@ -89,7 +89,7 @@ def _range(numbers: pd.Series) -> str:
     return str(least) if least == most else f"{least} to {most}"
 
 
-def machines(compared: Compared) -> list[str]:
+def machines(compared: ComparedStudy) -> list[str]:
     """Return sentences on what is the same on the machines of both sets, and what differs."""
     silent = [side.upper() for side in ("a", "b") if not getattr(compared, side).facts]
     if silent:
@@ -100,7 +100,7 @@ def machines(compared: Compared) -> list[str]:
     return [*filter(None, [first]), *(f"Differs: {words}." for words in differing), *bits(compared), *by_claims(compared)]
 
 
-def by_claims(compared: Compared) -> list[str]:
+def by_claims(compared: ComparedStudy) -> list[str]:
     """Return a sentence on what is compared between two machines; empty if both sets are of one machine."""
     if not compared.by_claims:
         return []
@@ -112,7 +112,7 @@ def by_claims(compared: Compared) -> list[str]:
     ]
 
 
-def bits(compared: Compared) -> list[str]:
+def bits(compared: ComparedStudy) -> list[str]:
     """Return sentences on the programs and libraries that both sets ran."""
     other, same, silent, versions = compared.bits
     if silent:
@@ -140,7 +140,7 @@ def sentence(answers: Mapping[str, int], what: str) -> str:
     return f"{sum(answers.values())} {what}: {', '.join(told) or 'none'}."
 
 
-def sums(compared: Compared) -> list[str]:
+def sums(compared: ComparedStudy) -> list[str]:
     """Return sentences on how many comparisons, claims and effects have which result."""
     kinds = {
         CELL: "cells and metrics",

@@ -8,15 +8,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from plimsoll.features.doctor import company, kernel, memory, places, processors, runtimes
+from plimsoll.features.doctor import kernel, memory, neighbours, processors, runtimes, storage
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, WARNS, Finding, status, worst_first
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 
-ROOMS = (processors, memory, company, kernel, runtimes, places)
+ROOMS = (processors, memory, neighbours, kernel, runtimes, storage)
 STYLES = {FINE: "green", NOTE: "cyan", WARNS: "yellow", STOPS: "bold red"}
 
 
-def show(seen: Seen, for_program: bool) -> int:
+def show(seen: Readings, for_program: bool) -> int:
     """Print the findings as a table, or as JSON for a program. Return the exit status (finding.status)."""
     found = findings(seen)
     if for_program:
@@ -28,7 +28,7 @@ def show(seen: Seen, for_program: bool) -> int:
     return status(found)
 
 
-def findings(seen: Seen) -> list[Finding]:
+def findings(seen: Readings) -> list[Finding]:
     """Return every finding about the machine, the worst first."""
     return worst_first(one for room in ROOMS for one in room.findings(seen))
 

@@ -4,26 +4,26 @@ from collections.abc import Iterator
 
 from plimsoll import spelling
 from plimsoll.features.doctor.finding import FINE, NOTE, WARNS, Finding
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 from plimsoll.host import quiet_settings
 
 MITIGATION = "mitigation of "
 VULNERABLE = "Vulnerable"
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: Readings) -> Iterator[Finding]:
     """Yield the findings about the kernel."""
     yield addresses(seen)
     yield mitigations(seen)
     yield groups(seen)
     yield rights(seen)
     yield counters(seen)
-    if quiet_settings.noted():
+    if quiet_settings.read_note():
         means = "Settings are those of a quiet machine. Runs with other settings are never pooled with them."
         yield Finding("quiet machine", "made so by plimsoll doctor", NOTE, means, "./plimsoll doctor --undo (afterwards)")
 
 
-def addresses(seen: Seen) -> Finding:
+def addresses(seen: Readings) -> Finding:
     """Return how addresses are drawn."""
     value, name = seen.facts["address space randomisation"], "address randomisation"
     if value == "2":
@@ -32,7 +32,7 @@ def addresses(seen: Seen) -> Finding:
     return Finding(name, f"{value} (2 is usual)", NOTE, means, "sudo sysctl kernel.randomize_va_space=2")
 
 
-def mitigations(seen: Seen) -> Finding:
+def mitigations(seen: Readings) -> Finding:
     """Return how the kernel treats known weaknesses of the processor."""
     known = [value for fact, value in seen.facts.items() if fact.startswith(MITIGATION)]
     mitigated = sum(value.startswith("Mitigation") for value in known)
@@ -41,7 +41,7 @@ def mitigations(seen: Seen) -> Finding:
     return Finding("mitigations", value, FINE, means)
 
 
-def groups(seen: Seen) -> Finding:
+def groups(seen: Readings) -> Finding:
     """Return which version of cgroups counts processor time."""
     if seen.cgroup == "none":
         means = "Neighbours cannot be told apart from the run, so disturbed runs count (`apart: false`)."
@@ -49,7 +49,7 @@ def groups(seen: Seen) -> Finding:
     return Finding("cgroups", f"version {seen.cgroup}", FINE, "The processor time of each container is counted.")
 
 
-def rights(seen: Seen) -> Finding:
+def rights(seen: Readings) -> Finding:
     """Return whether this user may limit what bare metal runs on."""
     if seen.host["cpusets"]:
         return Finding("right to make cgroups", "yes", FINE, "Bare metal gets the same processors and memory as containers.")
@@ -57,7 +57,7 @@ def rights(seen: Seen) -> Finding:
     return Finding("right to make cgroups", "no", NOTE, means, "measure as root")
 
 
-def counters(seen: Seen) -> Finding:
+def counters(seen: Readings) -> Finding:
     """Return what perf can count."""
     events = seen.host["events"]
     if not events:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 
 from plimsoll.features.doctor.finding import FINE, NOTE, QUIET, WARNS, Finding
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 from plimsoll.host import topology
 
 # Share of the machine's memory that the kernel may keep from its nodes' sum.
 SAME = 0.95
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: Readings) -> Iterator[Finding]:
     """Yield the findings about memory."""
     yield swap(seen)
     yield growing(seen)
@@ -20,7 +20,7 @@ def findings(seen: Seen) -> Iterator[Finding]:
     yield balancing(seen)
 
 
-def swap(seen: Seen) -> Finding:
+def swap(seen: Readings) -> Finding:
     """Return what swap space means."""
     used, total = seen.swap
     if not total:
@@ -32,7 +32,7 @@ def swap(seen: Seen) -> Finding:
     return Finding("swap", value, WARNS, means, QUIET)
 
 
-def growing(seen: Seen) -> Finding:
+def growing(seen: Readings) -> Finding:
     """Return whether the machine's memory has changed in the window."""
     before, after = seen.window.memory
     value = f"{after / 2**30:.1f} GiB"
@@ -43,7 +43,7 @@ def growing(seen: Seen) -> Finding:
     return Finding("memory", f"{before / 2**30:.2f} GiB, {after / 2**30:.2f} GiB a second later", WARNS, means, remedy)
 
 
-def nodes(seen: Seen) -> Finding:
+def nodes(seen: Readings) -> Finding:
     """Return whether the memory nodes have as much memory as the machine."""
     sizes = [node["memory_bytes"] or 0 for node in topology.memory_nodes(seen.host)]
     total, value = seen.host["memory_bytes"], " + ".join(f"{size / 2**30:.1f}" for size in sizes) + " GiB"
@@ -57,7 +57,7 @@ def nodes(seen: Seen) -> Finding:
     return Finding("memory nodes", f"{value} of {total / 2**30:.1f} GiB", NOTE, means, remedy)
 
 
-def huge_pages(seen: Seen) -> Finding:
+def huge_pages(seen: Readings) -> Finding:
     """Return how programs get huge pages."""
     value = seen.facts["transparent huge pages"]
     chosen = re.search(r"\[(\w+)\]", value)
@@ -67,7 +67,7 @@ def huge_pages(seen: Seen) -> Finding:
     return Finding("transparent huge pages", chosen[1] if chosen else value, FINE, "Alike in all runtimes.")
 
 
-def balancing(seen: Seen) -> Finding:
+def balancing(seen: Readings) -> Finding:
     """Return whether the kernel moves pages between memory nodes."""
     value = seen.facts["NUMA balancing"]
     if value == "1" and len(topology.memory_nodes(seen.host)) > 1:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plimsoll.features.doctor.finding import FINE, NOTE, QUIET, WARNS, Finding
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 from plimsoll.host import slowdowns, system, topology
 
 # L3 cache of one core that no processor has for itself (bytes): a guest that sees more shares it with cores of others.
@@ -12,7 +12,7 @@ HIDDEN = "Firmware or a hypervisor sets the frequency. It may change between run
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: Readings) -> Iterator[Finding]:
     """Yield the findings about processors."""
     yield governor(seen.facts["governor"])
     yield turbo(seen.facts["turbo"])
@@ -45,7 +45,7 @@ def turbo(value: str) -> Finding:
     return Finding("turbo", value, WARNS, means, QUIET)
 
 
-def siblings(seen: Seen) -> Finding:
+def siblings(seen: Readings) -> Finding:
     """Return what several hardware threads per core mean."""
     host, name = seen.host, "hardware threads"
     if len(host["cpus"]) == host["cores"]:
@@ -54,7 +54,7 @@ def siblings(seen: Seen) -> Finding:
     return Finding(name, f"{len(host['cpus'])} on {host['cores']} cores", NOTE, means)
 
 
-def heat(seen: Seen) -> Finding:
+def heat(seen: Readings) -> Finding:
     """Return what heat has taken from the processors, since boot and in the window."""
     seconds = seen.throttled.get(slowdowns.HEAT, 0.0)
     if not seconds:
@@ -64,7 +64,7 @@ def heat(seen: Seen) -> Finding:
     return Finding("heat", f"{seconds:.1f} s lost since boot", level, means, f"cool the machine, or without turbo: {QUIET}")
 
 
-def quota(seen: Seen) -> Finding:
+def quota(seen: Readings) -> Finding:
     """Return what quotas of processor time have taken from this process, since boot and in the window."""
     lost = {group: seconds for group, seconds in seen.throttled.items() if group != slowdowns.HEAT and seconds}
     if not lost:
@@ -75,7 +75,7 @@ def quota(seen: Seen) -> Finding:
     return Finding("quota of processor time", value, level, means, "start in a shell without a quota (systemd: CPUQuota=)")
 
 
-def steal(seen: Seen) -> Finding:
+def steal(seen: Readings) -> Finding:
     """Return what a hypervisor has taken in the window."""
     during, processors = seen.window.during, len(seen.host["cpus"])
     stolen, of = during["stolen_seconds"], during["seconds"] * processors
@@ -86,7 +86,7 @@ def steal(seen: Seen) -> Finding:
     return Finding("stolen by a hypervisor", value, WARNS, means, "measure at another hour, or on a machine of your own")
 
 
-def shared_cache(seen: Seen) -> Finding:
+def shared_cache(seen: Readings) -> Finding:
     """Return whether the last-level cache is most probably shared with cores that this machine does not have."""
     host, size = seen.host, topology.last_level_cache_bytes(seen.host)
     value = f"{size / 2**20:.0f} MiB of {host['cores']} cores"

@@ -20,7 +20,7 @@ from plimsoll.errors import PlimsollError, first_of
 from plimsoll.host import machine_lock, quiet_settings, system
 from plimsoll.host.quiet_settings import Change, Note
 from plimsoll.host.topology import read
-from plimsoll.measuring import given_up, lock
+from plimsoll.measuring import failing_groups, lock
 
 UNDO = "./plimsoll doctor --undo"
 # Share of all memory that must be left when what is in swap space has come back.
@@ -144,8 +144,8 @@ def _is_refused(path: Path) -> bool:
 
 def keep_quiet(root: Path = Path("/")) -> int:
     """Make the machine quiet until a user takes that back. Return the exit status: 1 if not all of it could be done."""
-    with machine_lock.held(lock.say_whose):
-        if quiet_settings.noted():
+    with machine_lock.hold(lock.say_whose):
+        if quiet_settings.read_note():
             raise PlimsollError(f"`plimsoll doctor` has made this machine quiet before. Nothing was changed. Type: {UNDO}")
         wanted = plan(root)
         descriptor, told = make_quiet(wanted)
@@ -160,8 +160,8 @@ def keep_quiet(root: Path = Path("/")) -> int:
 
 def undo() -> int:
     """Take back what this user has changed. Return the exit status: 1 if not all of it could be taken back."""
-    with machine_lock.held(lock.say_whose):
-        note = quiet_settings.noted()
+    with machine_lock.hold(lock.say_whose):
+        note = quiet_settings.read_note()
         if note is None:
             others = [f"{name} has changed settings, and can take that back." for name in quiet_settings.of_others()]
             _tell(others or ["nothing to undo: this machine is as it was."])
@@ -179,8 +179,8 @@ def during(command: Sequence[str], root: Path = Path("/")) -> int:
     """
     if not shutil.which(command[0]):
         raise PlimsollError(f"There is no program {command[0]}. Nothing was changed or measured.")
-    with machine_lock.held(lock.say_whose):
-        kept = quiet_settings.noted()
+    with machine_lock.hold(lock.say_whose):
+        kept = quiet_settings.read_note()
         descriptor, told = (None, [KEPT]) if kept else make_quiet(plan(root))
     _tell([*told, *([ALL_OF_A_STUDY] if descriptor else [] if kept else [f"{NOTHING} {AS_IT_IS}"])])
     with contextlib.ExitStack() as at_end:
@@ -194,9 +194,9 @@ def _ran(command: Sequence[str], descriptors: Sequence[int]) -> int:
     """Run a command, which keeps the descriptors open. Return its exit status, as a shell does.
 
     Signals that would end this process go to the command, which ends this process then. A terminal sends Ctrl-C
-    to both. Each command below it is a start of its own (plimsoll.measuring.given_up).
+    to both. Each command below it is a start of its own (plimsoll.measuring.failing_groups).
     """
-    variables = {name: value for name, value in os.environ.items() if name != given_up.VARIABLE}
+    variables = {name: value for name, value in os.environ.items() if name != failing_groups.VARIABLE}
     with subprocess.Popen(command, pass_fds=descriptors, env=variables) as child, _signals_to(child):
         status = child.wait()
     return BY_SIGNAL - status if status < 0 else status

@@ -31,7 +31,7 @@ class Window(NamedTuple):
         return seconds > threshold["seconds"] and seconds / (self.during["seconds"] * processors) > threshold["share"]
 
 
-class Seen(NamedTuple):
+class Readings(NamedTuple):
     """All that is known of the machine.
 
     `host` is what plans are made from, and `facts` are its settings. `throttled` has the seconds since boot in which a
@@ -52,17 +52,17 @@ class Seen(NamedTuple):
     folder: Path
 
 
-def look(settings: list[str], folder: Path, seconds: float = SECONDS) -> Seen:
+def look(settings: list[str], folder: Path, seconds: float = SECONDS) -> Readings:
     """Return what is seen of this machine. It takes some `seconds` and one more.
 
     `settings` are those of the configuration. Results are kept below the `folder`.
     """
     config, mounted = configuration.read(settings), cgroup.mounts()
-    chosen = [studies.load(name, designs.known()) for name in studies.selected(config["studies"])]
+    chosen = [studies.load(name, designs.known()) for name in studies.select(config["studies"])]
     wishes = studies.wishes_of_all(chosen, config["runtimes"])
     swap = psutil.swap_memory()
     limits = studies.profile(config["profile"])["neighbours"]
-    return Seen(
+    return Readings(
         inventory.here(),
         system.facts(),
         clock(),

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from plimsoll.errors import begun
+from plimsoll.errors import shorten
 from plimsoll.features.doctor.finding import FINE, NOTE, STOPS, Finding
-from plimsoll.features.doctor.readings import Seen
+from plimsoll.features.doctor.readings import Readings
 
 # Characters of a reason that are shown.
 LONGEST = 160
 OFF, REQUIRED = "off", "required"
 
 
-def findings(seen: Seen) -> Iterator[Finding]:
+def findings(seen: Readings) -> Iterator[Finding]:
     """Yield a finding about the runtimes that answer, and one about each other runtime that is wanted."""
     wanted = {name: one for name, one in seen.runtimes.items() if one.wish != OFF}
     answering = [name for name, one in wanted.items() if one.version]
@@ -22,5 +22,5 @@ def findings(seen: Seen) -> Iterator[Finding]:
             means = "Nothing is measured without it." if needed else "Claims about it are not testable here."
             remedy = f"./plimsoll drop {name} (measures without it), or start its engine" if needed else ""
             yield Finding(
-                f"runtime {name}", f"does not answer: {begun(one.reason, LONGEST)}", STOPS if needed else NOTE, means, remedy
+                f"runtime {name}", f"does not answer: {shorten(one.reason, LONGEST)}", STOPS if needed else NOTE, means, remedy
             )

@@ -47,7 +47,7 @@ def write(folder: Path, name: str) -> None:
 def _host(path: Path) -> dict:
     """Return what is known of the machine; an empty dictionary if it was not described."""
     try:
-        return documents.of(path, dict)
+        return documents.load(path, dict)
     except documents.Misfit:
         return {}
 

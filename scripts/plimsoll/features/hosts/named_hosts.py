@@ -125,7 +125,7 @@ def read(config: Mapping) -> Hosts:
         if entry["name"] in named:
             raise PlimsollError(f"hosts: two of them have the name {entry['name']}. Give each host a name of its own.")
         settings = (*given["settings"], *entry.get("settings", ()))
-        chosen = studies.selected(configuration.read(list(settings))["studies"])
+        chosen = studies.select(configuration.read(list(settings))["studies"])
         asked = {"minutes": given["minutes"], **entry, "settings": settings, "studies": tuple(chosen)}
         named[entry["name"]] = Host(**asked)
     if not named:

@@ -14,11 +14,11 @@ from typing import TypedDict
 import pandas as pd
 
 from plimsoll import documents, paths, spelling
-from plimsoll.claims import across, book, findings, verdicts
+from plimsoll.claims import book, findings, host_agreement, verdicts
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.hosts import marker
 from plimsoll.pages import formats, glossary, procedure_words, verdict_page, wording
 from plimsoll.pages.verdict_page import MARKS
@@ -139,7 +139,7 @@ def _name(folder: Path) -> str:
     whole = folder.resolve()
     whole = whole.parent if whole.name == "results" else whole
     try:
-        return documents.of(whole / marker.FILE, marker.Mark)["host"]
+        return documents.load(whole / marker.FILE, marker.Mark)["host"]
     except documents.Misfit:
         return whole.name
 
@@ -148,12 +148,12 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
     results, comparisons = {}, {}
     for path in files:
         try:
-            of_study = findings.of_table(path) if path.suffix == ".csv" else documents.of(path, list[Result], finite=False)
+            of_study = findings.of_table(path) if path.suffix == ".csv" else documents.load(path, list[Result], finite=False)
             results |= {result["id"]: result for result in of_study if result["study"] == path.parent.name}
             compared = TOGETHER[1] if path.name == TOGETHER[0] else "comparisons.csv"
             comparisons |= wording.by_claim(pd.read_csv(path.with_name(compared)))
             if unknown := {result["verdict"] for result in of_study} - set(MARKS):
-                raise documents.Misfit(f"there is no verdict {shown(unknown.pop())}")
+                raise documents.Misfit(f"there is no verdict {quote(unknown.pop())}")
         except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
             raise PlimsollError(
                 f"The verdicts in {path.parent} are damaged ({problem}). Measurements are not affected. Delete its "
@@ -175,7 +175,7 @@ def rows(columns: Sequence[Column], loaded: Mapping[str, Study]) -> pd.DataFrame
     for name in loaded:
         for claim in _judged(name, columns):
             there = {column.name: column.results[claim["id"]] for column in columns if claim["id"] in column.results}
-            come_to = across.standing(result["verdict"] for result in there.values())
+            come_to = host_agreement.standing(result["verdict"] for result in there.values())
             otherwise = _otherwise(there)
             for host, result in there.items():
                 comparisons = next(column.comparisons for column in columns if column.name == host).get(claim["id"], [])
@@ -219,7 +219,7 @@ def render(columns: Sequence[Column], loaded: Mapping[str, Study], folder: Path)
             studies=loaded,
             questions={name: book.questions(name) for name in loaded},
             standings=_standings(every),
-            differing=[claim for claim in every if claim["standing"] == across.DIFFERS],
+            differing=[claim for claim in every if claim["standing"] == host_agreement.DIFFERS],
             choices=_choices(every, columns),
             compared=_compared(columns, folder),
             verdicts=verdicts.ON_CLAIM,
@@ -238,7 +238,7 @@ def _row(claim: dict, columns: Sequence[Column], folder: Path) -> dict:
     """Return the row of a claim on the page."""
     cells = [_cell(column, claim, folder) for column in columns]
     there = {column.name: column.results[claim["id"]] for column in columns if claim["id"] in column.results}
-    come_to = across.standing(result["verdict"] for result in there.values())
+    come_to = host_agreement.standing(result["verdict"] for result in there.values())
     told = [f"{column.name}: {cell['verdict']}" for column, cell in zip(columns, cells, strict=True) if cell["verdict"]]
     return {
         **{key: claim[key] for key in ("id", "section", "question", "statement")},
@@ -258,7 +258,7 @@ def _otherwise(there: Mapping[str, dict]) -> str:
     Their verdicts may differ for this reason alone.
     """
     names = list(there)
-    return ", ".join(name for name in names[1:] if across.asked_alike(there[names[0]], there[name]) is False)
+    return ", ".join(name for name in names[1:] if host_agreement.asked_alike(there[names[0]], there[name]) is False)
 
 
 def _cell(column: Column, claim: dict, folder: Path) -> dict:
@@ -297,7 +297,7 @@ def _paper(result: dict) -> str:
 
 def _host(column: Column, folder: Path) -> dict:
     """Return a column for people: what it is, and how many claims have which verdict."""
-    counted = findings.counted(list(column.results.values()))
+    counted = findings.without_repeats(list(column.results.values()))
     numbers = {verdict: sum(result["verdict"] == verdict for result in counted) for verdict in verdicts.ON_CLAIM}
     return {
         "name": column.name,
@@ -314,7 +314,7 @@ def _host(column: Column, folder: Path) -> dict:
 def _standings(every: list[dict]) -> list[dict]:
     """Return how many claims have which standing between hosts. Claims that repeat another one are not counted."""
     counted = [claim["standing"] for claim in every if not claim["repeats"]]
-    return [{"name": name, "says": says, "claims": counted.count(name)} for name, says in across.STANDINGS.items()]
+    return [{"name": name, "says": says, "claims": counted.count(name)} for name, says in host_agreement.STANDINGS.items()]
 
 
 def _choices(every: list[dict], columns: Sequence[Column]) -> list[dict]:
@@ -322,7 +322,7 @@ def _choices(every: list[dict], columns: Sequence[Column]) -> list[dict]:
     there = {
         "study": ("Study", [claim["study"] for claim in every]),
         "question": ("Research question", [f"{claim['study']} {claim['question']}" for claim in every]),
-        "standing": ("Together", [name for name in across.STANDINGS if any(one["standing"] == name for one in every)]),
+        "standing": ("Together", [name for name in host_agreement.STANDINGS if any(one["standing"] == name for one in every)]),
         "verdict": ("Verdict", [one for claim in every for one in claim["verdicts"]]),
     }
     order = [*verdicts.ON_CLAIM, *(f"{column.name}: {verdict}" for column in columns for verdict in verdicts.ON_CLAIM)]

@@ -26,12 +26,12 @@ def _compare_hosts(options: argparse.Namespace) -> None:
 
 def _measure_by_ssh(options: argparse.Namespace) -> None:
     """measure on a host that ssh reaches, and bring back what was measured"""
-    from plimsoll.features.hosts import by_ssh
+    from plimsoll.features.hosts import ssh_host
 
-    reached = by_ssh.Reached(options.name, options.ssh, f"{options.there}/{options.name}")
+    reached = ssh_host.SshHost(options.name, options.ssh, f"{options.there}/{options.name}")
     asked = ["--images", "images.tar.gz", *(["--hours", options.hours] if options.hours else [])]
     asked += [word for target in options.target for word in ("--target", target)]
-    by_ssh.measure(reached, options.here, options.images, [*asked, *options.settings])
+    ssh_host.measure(reached, options.here, options.images, [*asked, *options.settings])
 
 
 def _mark_done(options: argparse.Namespace) -> None:

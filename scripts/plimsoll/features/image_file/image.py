@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plimsoll import spelling
-from plimsoll.cli import measuring, options, place, steps
+from plimsoll.cli import measure_commands, options, place, steps
 from plimsoll.features.image_file import stages
 
 
@@ -25,7 +25,7 @@ def image(
       plimsoll image                              # plimsoll-images.tar.gz
       plimsoll image all --file images.tar.gz
     """
-    settings = measuring.asked(studies, profile, config).settings
+    settings = measure_commands.read_selection(studies, profile, config).settings
     if set_up:
         steps.set_up(settings)
     [target] = place.enter(None, file)

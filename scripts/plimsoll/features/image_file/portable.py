@@ -18,8 +18,8 @@ from typing import BinaryIO
 
 from plimsoll import paths, spelling
 from plimsoll.config import yaml_files
-from plimsoll.errors import PlimsollError, shown
-from plimsoll.images import builder, comparing, contents, forms, store
+from plimsoll.errors import PlimsollError, quote
+from plimsoll.images import builder, contents, forms, image_comparison, store
 from plimsoll.interchange import Image
 
 FORMAT, MANIFEST, PACKED = 1, "images.json", "rootfs.tar"
@@ -84,12 +84,12 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@store.alone()
+@store.hold()
 def take(source: Path, base: str) -> dict[str, list[str]]:
     """Import the images of a file into the store. Return the tags of the images that the store did not have.
 
     Each tag comes with sentences that compare the image's build identifiers with those of other images by the same
-    recipe (plimsoll.images.comparing). `base` is the configuration's `base_image`.
+    recipe (plimsoll.images.image_comparison). `base` is the configuration's `base_image`.
 
     Raise PlimsollError if the file is damaged or holds something else, or if an image belongs to another version of the
     project.
@@ -109,9 +109,9 @@ def take(source: Path, base: str) -> dict[str, list[str]]:
                     new = folder.with_name(f".{folder.name}-{os.uname().nodename}-{os.getpid()}")
                     made[folder] = new, image
                     new.mkdir(parents=True)
-                    there = comparing.others(image["tag"])
+                    there = image_comparison.others(image["tag"])
                     description = _take(archive, new, folder, image, source)
-                    taken[image["tag"]] = list(comparing.sentences(description, there))
+                    taken[image["tag"]] = list(image_comparison.sentences(description, there))
             if archive.next() is not None:
                 raise PlimsollError(
                     f"{source} holds more than it lists. Nothing was taken from it. Make it again with "
@@ -153,7 +153,7 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
             f"{source} is damaged: its list of images is not JSON. Copy it again, or make it again."
         ) from problem
     if isinstance(manifest, dict) and manifest.get("format") != FORMAT:
-        raise PlimsollError(f"{source} has the format {shown(manifest.get('format'))}, and this version reads {FORMAT}.")
+        raise PlimsollError(f"{source} has the format {quote(manifest.get('format'))}, and this version reads {FORMAT}.")
     yaml_files.check(manifest, "images", str(source))
     return manifest
 
@@ -236,7 +236,7 @@ def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
                 description[form] = str(folder / Path(description[form]).name)
                 if not (new / Path(description[form]).name).exists():
                     raise ValueError
-        stated = contents.stated(image["name"])["programs"]
+        stated = contents.declaration(image["name"])["programs"]
         if "rootfs" in description and contents.files(new / forms.ROOTFS, stated) != description["files"]:
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:

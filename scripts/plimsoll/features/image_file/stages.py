@@ -30,7 +30,7 @@ def write_images(target: Path, settings: Sequence[str]) -> None:
     from plimsoll.images import builder
 
     config = configuration.read(settings)
-    chosen = studies.selected(config["studies"])
+    chosen = studies.select(config["studies"])
     names = dict.fromkeys(studies.load(name, designs.known())["image"] for name in chosen)
     images = [(name, builder.build(name, config["base_image"])) for name in names]
     portable.write(images, target, _say)

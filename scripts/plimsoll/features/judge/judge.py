@@ -8,7 +8,7 @@ import typer
 from plimsoll.cli import options, place
 
 if TYPE_CHECKING:
-    from plimsoll.designs.table.judged import Judged
+    from plimsoll.designs.table.judged_study import JudgedStudy
 
 
 def judge(
@@ -43,7 +43,7 @@ def judge(
       plimsoll judge --claims mine.yaml --data plimsoll-liu2020.zip   # the measurements of an archive
       plimsoll judge study.yaml --strict --json                 # for continuous integration
     """
-    from plimsoll.designs.table import judged, zips
+    from plimsoll.designs.table import judged_study, zips
     from plimsoll.errors import PlimsollError
 
     if (study is None) != bool(claims and data) or (study and (claims or data or printed)):
@@ -53,18 +53,18 @@ def judge(
     study, claims, out, *files = place.enter(directory, study, claims, out, *(data or ()), *(printed or ()))
     if study:
         with zips.study_file(study) as (file, name):
-            return _told(judged.of_file(file, name), [study if name else file], out, strict, json)
+            return _told(judged_study.of_file(file, name), [study if name else file], out, strict, json)
     number = len(data or ())
-    return _told(judged.of_files(files[:number], claims, printed=files[number:]), [claims], out, strict, json)
+    return _told(judged_study.of_files(files[:number], claims, printed=files[number:]), [claims], out, strict, json)
 
 
-def _told(found: "Judged", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
+def _told(found: "JudgedStudy", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
     """Write what a judged table has, print its verdicts, and return the exit status."""
-    from plimsoll.designs.table import closing, outputs
-    from plimsoll.pages import also_made
+    from plimsoll.designs.table import outputs, verdict_text
+    from plimsoll.pages import command_pages
 
     folder = out or Path("results/judged", found.study["id"])
     written = outputs.write(found, folder, inputs)
-    also_made.refresh(Path("results"))
-    print((folder / "claims.json").read_text().strip() if json else closing.text(found, written))
-    return closing.status(found, strict)
+    command_pages.refresh(Path("results"))
+    print((folder / "claims.json").read_text().strip() if json else verdict_text.text(found, written))
+    return verdict_text.status(found, strict)

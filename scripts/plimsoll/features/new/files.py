@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 
 TEMPLATES = Path(__file__).with_name("templates")
 NAME = re.compile(r"[a-z][a-z0-9-]*")
@@ -16,7 +16,7 @@ def checked(name: str) -> str:
     """Return a name for files, commands and paths. PlimsollError if it has other signs than these take."""
     if not NAME.fullmatch(name):
         raise PlimsollError(
-            f"{shown(name)} cannot be the name. Take lower-case letters, digits and dashes, and begin with a "
+            f"{quote(name)} cannot be the name. Take lower-case letters, digits and dashes, and begin with a "
             "letter. Nothing was written."
         )
     return name

@@ -5,10 +5,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from plimsoll.designs.table import loading, metrics
-from plimsoll.designs.table.contrasts import ordered
-from plimsoll.designs.table.loading import Source
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.designs.table import metrics, study_file
+from plimsoll.designs.table.contrasts import in_order
+from plimsoll.designs.table.study_file import Source
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.new.files import checked, identifier, write
 from plimsoll.spelling import hint
 
@@ -26,7 +26,7 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     """
     if better and better not in BETTER:
         raise PlimsollError(
-            f"{shown(better)} is not a direction{hint(better, BETTER)}. Nothing was written. Take {' or '.join(BETTER)}."
+            f"{quote(better)} is not a direction{hint(better, BETTER)}. Nothing was written. Take {' or '.join(BETTER)}."
         )
     own = folder / checked(name)
     study = {"name": name, "module": identifier(name), "question": question, "metric": metric, "better": better or "lower"}
@@ -41,7 +41,7 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     if factor not in source.study["factors"]:
         known = source.study["factors"]
         raise PlimsollError(
-            f"{data} has no factor {shown(factor)}{hint(factor, known)}. Nothing was written. Its factors are "
+            f"{data} has no factor {quote(factor)}{hint(factor, known)}. Nothing was written. Its factors are "
             f"{', '.join(known)}."
         )
     levels = _frequent(source, factor)
@@ -59,15 +59,15 @@ def _test(name: str) -> str:
 
 def _source(data: Path, metric: str) -> Source:
     document = {"id": "own", "data": [{"path": str(data)}]}
-    return loading.of_document(document, Path(), [{"metrics": [metric]}], metrics.at_all(str(data)))
+    return study_file.of_document(document, Path(), [{"metrics": [metric]}], metrics.at_all(str(data)))
 
 
 def _frequent(source: Source, factor: str) -> list[str]:
     """Return the levels of a factor, in their order. PlimsollError if it has one level: nothing could be compared."""
-    levels = ordered(set(source.study["levels"][factor]))
+    levels = in_order(set(source.study["levels"][factor]))
     if len(levels) < 2:
         raise PlimsollError(
-            f"The factor {factor} has only the level {shown(levels[0])}, so nothing can be compared. Nothing "
+            f"The factor {factor} has only the level {quote(levels[0])}, so nothing can be compared. Nothing "
             "was written. Name a factor with several levels."
         )
     return levels
@@ -84,7 +84,7 @@ def of_benchmark(name: str, root: Path, benchmark: str, chosen: Sequence[str], q
     registry.find(workloads.of_kind(Microservice), "benchmark", benchmark)
     if not (name[-4:].isdigit() and name[:-4].isalpha() and name.islower()):
         raise PlimsollError(
-            f"{shown(name)} cannot be the name of a study. Nothing was written. Take lower-case letters and a "
+            f"{quote(name)} cannot be the name of a study. Nothing was written. Take lower-case letters and a "
             "year, such as stream2026."
         )
     for runtime in chosen:

@@ -40,7 +40,7 @@ def _told(make, done: str) -> str:
     return done
 
 
-@store.alone()
+@store.hold()
 def unpack(image: Image) -> None:
     """Remove an image from the engine, load it from its copy, and make its unpacked files again if it has any.
 
@@ -48,7 +48,7 @@ def unpack(image: Image) -> None:
     and makes it again.
     """
     store.keep(image)
-    client.asked("image", "rm", "--force", *store.tags(image))
+    client.output("image", "rm", "--force", *store.tags(image))
     store.load(image)
     if "rootfs" in image:
         forms.unpack(image["tag"], store.folder_of(image), image.get("stages", {}))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plimsoll.cli import measuring, options
+from plimsoll.cli import measure_commands, options
 from plimsoll.features.sessions import stages
 
 
@@ -29,7 +29,7 @@ def session(
       plimsoll session                      # the studies of config/config.yaml
       plimsoll session liu2020 --hours 1
     """
-    asked = measuring.asked(studies, profile, config)
-    time = measuring.time_of(hours, minutes, asked)
+    asked = measure_commands.read_selection(studies, profile, config)
+    time = measure_commands.time_of(hours, minutes, asked)
     first = partial(stages.begin_session, asked.settings)
-    return measuring.measure(asked, time, [], directory, image, set_up, first, verbose)
+    return measure_commands.measure(asked, time, [], directory, image, set_up, first, verbose)

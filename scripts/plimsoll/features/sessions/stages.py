@@ -24,7 +24,7 @@ def begin_session(settings: Sequence[str]) -> None:
     from plimsoll.planning import sessions
     from plimsoll.workflow import image_of
 
-    names = studies.selected(configuration.read(settings)["studies"])
+    names = studies.select(configuration.read(settings)["studies"])
     Path(".snakemake").mkdir(exist_ok=True)
     # No process measures while the engine starts again.
     with lock.hold_folder(), lock.machine(runtimes.known):

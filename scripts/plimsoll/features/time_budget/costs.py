@@ -3,7 +3,7 @@
 import pandas as pd
 
 from plimsoll.analysis import cell_paths
-from plimsoll.claims.measured import OWN
+from plimsoll.claims.study_observations import OWN
 from plimsoll.features.time_budget.allocation import Costs
 from plimsoll.interchange import Plan
 
@@ -11,7 +11,7 @@ from plimsoll.interchange import Plan
 PAUSE = 60.0
 
 
-def of(plan: Plan, runs: pd.DataFrame | None = None) -> Costs:
+def of_plan(plan: Plan, runs: pd.DataFrame | None = None) -> Costs:
     """Return the costs of the cells that can be measured, from the table of runs where it has times, otherwise from the
     plan."""
     cells = {path: cell for path, cell in plan["cells"].items() if cell["reason"] is None}

@@ -1,7 +1,7 @@
 """Blocks that are needed to decide the claims of a study. They follow from measured noise and never from measured effects.
 
 The number of blocks of a comparison follows from the spread of many comparisons of its metric together (`Noise`) and
-from the margin of its claim. The size that the paper names and what other measurements found (`Elsewhere`) also count.
+from the margin of its claim. The size that the paper names and what other measurements found (`OtherMeasurements`) also count.
 A comparison's own mean has no influence, and its own spread counts as that of one comparison in a pool. The usual tests
 of all blocks together therefore keep their error rates (docs/reports/verdicts.md). Claims that are clear already, at a level of
 a thousandth, get no more blocks (Haybittle 1971, Peto and others 1976).
@@ -18,8 +18,8 @@ import pandas as pd
 from scipy import special
 
 from plimsoll.analysis import blocks
-from plimsoll.claims import deciding, findings, quantities, verdicts
-from plimsoll.claims.deciding import CELL_COLUMNS
+from plimsoll.claims import decision_cost, findings, quantities, verdicts
+from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.features.time_budget.allocation import Need
 from plimsoll.interchange import Plan
@@ -199,7 +199,7 @@ class Estimate(NamedTuple):
         return self.middle - half, self.middle + half
 
 
-class Elsewhere:
+class OtherMeasurements:
     """What other measurements of a study found of its differences."""
 
     def __init__(self, parts: Iterable[Part] = ()):
@@ -231,7 +231,7 @@ def _estimate(row: Mapping, scale: str) -> Estimate:
     return Estimate(middle, row["deviation"] / math.sqrt(row["n"]), int(blocks.degrees(row["n"])))
 
 
-class Asked(NamedTuple):
+class BlockNeeds(NamedTuple):
     """The blocks that claims need (`needs`), the names of claims that are `clear`, and of those whose needs are `unknown`."""
 
     needs: list[Need]
@@ -239,11 +239,15 @@ class Asked(NamedTuple):
     unknown: list[str]
 
 
-def of(
-    parts: Mapping[str, Sequence[Part]], clear: Iterable[str], noise: Noise, alpha: float, elsewhere: Elsewhere | None = None
-) -> Asked:
+def of_claims(
+    parts: Mapping[str, Sequence[Part]],
+    clear: Iterable[str],
+    noise: Noise,
+    alpha: float,
+    elsewhere: OtherMeasurements | None = None,
+) -> BlockNeeds:
     """Return what claims with these `parts` need. `clear` names the claims that need no more blocks."""
-    asked, settled, known = Asked([], [], []), set(clear), elsewhere or Elsewhere()
+    asked, settled, known = BlockNeeds([], [], []), set(clear), elsewhere or OtherMeasurements()
     for name, own in parts.items():
         if name in settled:
             asked.clear.append(name)
@@ -254,7 +258,7 @@ def of(
     return asked
 
 
-def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: Elsewhere) -> dict[str, int]:
+def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: OtherMeasurements) -> dict[str, int]:
     """Return the blocks by cell that decide a claim; empty if that is not known.
 
     All parts must be shown, or one must be contradicted. If other measurements contradict a part, contradicting it is enough.
@@ -282,7 +286,7 @@ def _merged(chosen: Iterable[list[Decides]]) -> dict[str, int]:
     return wanted
 
 
-def _supported(part: Part, noise: Noise, alpha: float, power: float, known: Elsewhere) -> list[Decides]:
+def _supported(part: Part, noise: Noise, alpha: float, power: float, known: OtherMeasurements) -> list[Decides]:
     """Return the comparisons that support a part, as many as must be shown, or its average; empty if that is not known."""
     counts = []
     for row, cells, spread, interval in _judged(part, noise, known):
@@ -303,7 +307,7 @@ def _looks(row: Mapping, interval: tuple[float, float], alpha: float) -> list[tu
     return [(interval, alpha), *([(interval, CLEAR)] if differs else []), (NOWHERE, alpha)]
 
 
-def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[Decides]:
+def _opposed(part: Part, noise: Noise, alpha: float, known: OtherMeasurements) -> list[Decides]:
     """Return the comparisons that contradict a part, if other measurements contradict it.
 
     If u of m comparisons must be shown, m - u + 1 of them contradict the part, each with a p that is u times its own.
@@ -312,7 +316,7 @@ def _opposed(part: Part, noise: Noise, alpha: float, known: Elsewhere) -> list[D
     counts = []
     for row, cells, spread, interval in _judged(part, noise, known, part.judged):
         distance = _against(part, row, interval)
-        count = blocks.needed(spread, distance, alpha / part.number) if distance > 0 else 0
+        count = blocks.sample_size(spread, distance, alpha / part.number) if distance > 0 else 0
         if count > row["n"]:
             counts.append((cells, count))
     return _cheapest(counts, part.judged - part.number + 1)
@@ -326,7 +330,7 @@ def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
 
 
 def _judged(
-    part: Part, noise: Noise, known: Elsewhere, among: int = 1
+    part: Part, noise: Noise, known: OtherMeasurements, among: int = 1
 ) -> list[tuple[Mapping, set[str], float, tuple[float, float]]]:
     """Return what is judged of a part: (comparison, cells, noise, interval by other measurements), one for each comparison.
 
@@ -335,11 +339,11 @@ def _judged(
     """
     tested = [row for row in part.rows if _has_differences(part, row)]
     if not part.averaged:
-        found = [(row, deciding.cells_of_row(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
+        found = [(row, decision_cost.cells_of_row(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
     elif len(tested) == len(part.rows):
         row = {**part.rows[0], "n": min(row["n"] for row in part.rows)}
         found = [
-            (row, set().union(*map(deciding.cells_of_row, part.rows)), noise.of_average(part), known.of(part, None, among))
+            (row, set().union(*map(decision_cost.cells_of_row, part.rows)), noise.of_average(part), known.of(part, None, among))
         ]
     else:
         found = []
@@ -358,11 +362,11 @@ def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: fl
     room, expected = min(upper, -lower), row["expected"]
     if expected not in verdicts.LIKENESS:
         found = low if expected == "higher" else -high
-        return blocks.needed(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
+        return blocks.sample_size(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
     if expected == "no_difference":
-        return blocks.needed(spread, room, alpha, alike=True, power=power)
+        return blocks.sample_size(spread, room, alpha, alike=True, power=power)
     within = low - lower if expected == "not_lower" else upper - high
-    return blocks.needed(spread, max(room, within), 2 * alpha, power=power)
+    return blocks.sample_size(spread, max(room, within), 2 * alpha, power=power)
 
 
 def _against(part: Part, row: Mapping, interval: tuple[float, float]) -> float:
@@ -402,5 +406,5 @@ def _is_open_somewhere(result: dict) -> bool:
 def decided(results: Iterable[dict]) -> tuple[int, int]:
     """Return the numbers of (decided, testable) claims, without those that have the comparisons of another one."""
     asked = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
-    counted = [result["verdict"] for result in findings.counted(list(results)) if result["verdict"] in asked]
+    counted = [result["verdict"] for result in findings.without_repeats(list(results)) if result["verdict"] in asked]
     return sum(verdict in verdicts.SETTLED for verdict in counted), len(counted)

@@ -41,8 +41,8 @@ def spend(names: Sequence[str], minutes: float, settings: list[str]) -> None:
         print(f"plimsoll: {', '.join(names)}: the {minutes:g} minutes are spent; more minutes go on.", flush=True)
         return
     parts = timetable.foretell(names, minutes=minutes)
-    ends = time.time() + wanted - timetable.passed() - parts["pages"]
-    unfinished = [name for name in names if timetable.spent(name).minutes < minutes]
+    ends = time.time() + wanted - timetable.seconds_passed() - parts["pages"]
+    unfinished = [name for name in names if timetable.time_spent(name).minutes < minutes]
     begins = time.time() + parts["images"]
     if (each := timetable.hours_of((ends - begins) / len(unfinished))) <= 0:
         raise _too_short(minutes, wanted - (ends - begins) + timetable.seconds_of(0.0) * len(unfinished))
@@ -52,7 +52,7 @@ def spend(names: Sequence[str], minutes: float, settings: list[str]) -> None:
             moment = begins + (ends - begins) / (len(unfinished) - place)
             given = max(timetable.hours_of(moment - begins), each / 2)
             with _after(place):
-                two_stages.spend(name, timetable.spent(name).hours + given, settings, two_stages.Until(moment, minutes))
+                two_stages.spend(name, timetable.time_spent(name).hours + given, settings, two_stages.Until(moment, minutes))
 
 
 @contextlib.contextmanager
@@ -60,10 +60,10 @@ def _timed(parts: Mapping[str, float]) -> Iterator[None]:
     """Print a forecast of the parts of this command, and note what set-up and measuring took."""
     if parts["measuring"] > 0:
         timetable.say(parts)
-    timetable.note("setup", timetable.passed())
+    timetable.note("setup", timetable.seconds_passed())
     begun = time.monotonic()
     yield
-    images = timetable.noted().get("taken", {}).get("images", 0.0)
+    images = timetable.read_note().get("taken", {}).get("images", 0.0)
     timetable.note("measuring", max(0.0, time.monotonic() - begun - images))
 
 
@@ -78,7 +78,7 @@ def check(names: Sequence[str], minutes: float, is_new: bool = False) -> None:
             f"--minutes is for studies that are measured in stages, and not for {', '.join(without)}. Nothing was measured; "
             "leave --minutes away, or choose other studies."
         )
-    unfinished = [name for name in names if is_new or timetable.spent(name).minutes < minutes]
+    unfinished = [name for name in names if is_new or timetable.time_spent(name).minutes < minutes]
     parts = timetable.foretell(names, minutes=minutes)
     around = sum(parts.values()) - parts["measuring"] + timetable.seconds_of(0.0) * len(unfinished)
     left = 60 * minutes if is_new else timetable.seconds_left(names, minutes)

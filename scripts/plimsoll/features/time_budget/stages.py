@@ -22,13 +22,13 @@ def add(stage: Callable) -> None:
     spent.add_argument("settings", nargs="*", help="the configuration, as after --config")
 
 
-@interruption.explained()
+@interruption.explain()
 def _hours(options: argparse.Namespace) -> None:
     """measure the studies that have stages for so many hours each, or minutes in all, where they decide most"""
-    from plimsoll.measuring import given_up
+    from plimsoll.measuring import failing_groups
     from plimsoll.planning import amounts
 
-    given_up.begin()
+    failing_groups.begin()
     # A text that is no time is refused before anything is read.
     in_all = options.minutes is not None
     time = Time(minutes=amounts.minutes(options.minutes)) if in_all else Time(amounts.hours(options.hours))
@@ -40,7 +40,7 @@ def measure_for(time: Time, settings: Sequence[str]) -> None:
     from plimsoll.config import configuration, studies
     from plimsoll.features.time_budget import several_studies
 
-    names = studies.selected(configuration.read(settings)["studies"])
+    names = studies.select(configuration.read(settings)["studies"])
     if time.minutes is None:
         several_studies.spend_hours(names, time.hours, list(settings))
     else:
@@ -66,5 +66,5 @@ def hours_for(study: Study, time: Time, names: Sequence[str]) -> float | None:
         return None
     if time.minutes is not None:
         each = timetable.foretell(names, minutes=time.minutes)["measuring"] / len(names)
-        return timetable.spent(study["id"]).hours + max(0.0, timetable.hours_of(each))
+        return timetable.time_spent(study["id"]).hours + max(0.0, timetable.hours_of(each))
     return time.hours or factors.USUAL_HOURS

@@ -18,15 +18,15 @@ import pandas as pd
 from plimsoll import paths, rounds
 from plimsoll.analysis import collect
 from plimsoll.analysis.blocks import POWER, SMALLEST
-from plimsoll.claims import book, deciding, evaluate, findings, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims import book, decision_cost, evaluate, findings, verdicts
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.features.time_budget import answer_needs, costs, needs
 from plimsoll.features.time_budget.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.interchange import Plan
-from plimsoll.measuring import planned
+from plimsoll.measuring import plan_file
 from plimsoll.planning import forecasts, repetitions, timetable
 from plimsoll.workflow import prepare
 
@@ -52,7 +52,7 @@ EARLY = 0.1
 ROUNDED = 0.05
 
 
-class Judged(NamedTuple):
+class StudyState(NamedTuple):
     """A study as far as it is measured.
 
     - `results`, `rows`: results of the claims, and comparisons.
@@ -72,7 +72,7 @@ class Judged(NamedTuple):
     alpha: float
     ratios: dict[str, needs.Part]
 
-    def asked(self, other: "Judged | None") -> needs.Asked:
+    def asked(self, other: "StudyState | None") -> needs.BlockNeeds:
         """Return the blocks that claims need to be decided.
 
         The noise is that of these measurements; metrics that they hardly measured take that of `other` measurements.
@@ -80,9 +80,9 @@ class Judged(NamedTuple):
         used.
         """
         noise = self.noise.or_else(other.noise) if other else self.noise
-        return needs.of(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
+        return needs.of_claims(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
 
-    def of_answer(self, other: "Judged | None") -> list[Need]:
+    def of_answer(self, other: "StudyState | None") -> list[Need]:
         """Return the blocks that the ratios of the answer need, in their order. Noise and differences are those of `asked`."""
         noise = self.noise.or_else(other.noise) if other else self.noise
         return answer_needs.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
@@ -93,18 +93,18 @@ class Judged(NamedTuple):
         return sum(min(row["n"] for row in part.rows) >= SMALLEST for part in self.ratios.values())
 
     @property
-    def elsewhere(self) -> needs.Elsewhere:
+    def elsewhere(self) -> needs.OtherMeasurements:
         """The differences that these measurements found, for use by other measurements."""
-        return needs.Elsewhere([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
+        return needs.OtherMeasurements([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
 
-    def soonest(self, other: "Judged | None") -> list[Need]:
+    def soonest(self, other: "StudyState | None") -> list[Need]:
         """Return the blocks that claims need if noise and differences are as `other` measurements found them.
 
         Empty without these.
         """
         if other is None:
             return []
-        wanted = needs.of(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
+        wanted = needs.of_claims(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
         return [need.at_least(LEAST) for need in wanted]
 
 
@@ -126,7 +126,7 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
     prepared = prepare({**config, "studies": [study]})
     loaded, plan = prepared.studies[study], prepared.plans[study]
     folder, profile = Path("results") / study, config["profile"]
-    noted, resumed = repetitions.asked(folder, profile).hours or {}, False
+    noted, resumed = repetitions.read_request(folder, profile).hours or {}, False
     if noted.get("stage") not in UNFINISHED:
         spent = sum(noted.get("given", []))
         if hours <= spent:
@@ -164,13 +164,13 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
         spend(study, hours, settings)
 
 
-def judge(folder: Path, study: Study) -> Judged:
+def judge(folder: Path, study: Study) -> StudyState:
     """Judge a study by its results in a folder."""
-    plan = planned.read(folder / "plan.json")
+    plan = plan_file.read(folder / "plan.json")
     return of_tables(study, plan, *_tables(folder, plan))
 
 
-def reference(study: Study, plan: Plan, own: Path | None = None) -> Judged | None:
+def reference(study: Study, plan: Plan, own: Path | None = None) -> StudyState | None:
     """Judge the reference measurements of a study, restricted to cells of this machine's plan. Return None without such
     measurements.
 
@@ -192,22 +192,22 @@ def _started(runs: pd.DataFrame) -> set[float]:
     return set(runs["started"].dropna()) if "started" in runs else set()
 
 
-def of_nothing(study: Study, plan: Plan) -> Judged:
+def of_nothing(study: Study, plan: Plan) -> StudyState:
     """Judge a study as if nothing were measured: its parts are all that can be tested here."""
     nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
     return of_tables(study, plan, nothing, pd.DataFrame())
 
 
-def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> Judged:
+def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> StudyState:
     """Judge a study by its tables of observations and of runs."""
-    measured, claims = Measured(study, plan, observations, runs, brief=True), book.load(study["id"])
+    measured, claims = StudyObservations(study, plan, observations, runs, brief=True), book.load(study["id"])
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
     parts = needs.parts_of(results, rows)
     ratios = answer_needs.parts(measured, study["alpha"])
     pooled = [*(part for each in parts.values() for part in each), *ratios.values()]
     noise = needs.Noise(pooled, plan, study.design.factors.OF_NOISE)
-    return Judged(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
+    return StudyState(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
 
 
 def _tables(folder: Path, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -229,7 +229,7 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
         return there
     begun = first_stage(study, plan, seconds, folder, there)
     if not any(begun.values()):
-        usual, fewest = costs.of(plan), min(FIRST_BLOCKS)
+        usual, fewest = costs.of_plan(plan), min(FIRST_BLOCKS)
         raise PlimsollError(
             f"{seconds / 3600:g} h is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
             f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
@@ -247,8 +247,8 @@ def first_stage(
     ratios of the answer come first, then what other measurements decided soonest. The result is empty if the time is
     too short for that.
     """
-    usual, nothing, there = costs.of(plan), of_nothing(study, plan), there or {}
-    asked, ratios = set(deciding.cells_of(nothing.rows)), nothing.of_answer(None)
+    usual, nothing, there = costs.of_plan(plan), of_nothing(study, plan), there or {}
+    asked, ratios = set(decision_cost.cells_of(nothing.rows)), nothing.of_answer(None)
     of_answer = {cell: LEAST for need in ratios for cell in need.blocks}
     for blocks, share in FIRST_BLOCKS.items():
         everything = more_of(_everything(usual, asked, blocks), of_answer)
@@ -312,22 +312,22 @@ def _of_both(ratios: Sequence[str], claims: Sequence[str]) -> str:
 
 
 def second_stage(
-    judged: Judged, other: Judged | None, hours: float, before: float
+    judged: StudyState, other: StudyState | None, hours: float, before: float
 ) -> tuple[dict[str, int], list[str], list[str]]:
     """Return (blocks by cell, ratios, claims) of the second stage. The rest of the hours is for the answer and for
     claims that are not clear.
 
     `before` are the seconds that were measured before this time budget.
     """
-    measured = costs.of(judged.plan, judged.runs)
+    measured = costs.of_plan(judged.plan, judged.runs)
     spent = measured.seconds(blocks_of(judged.plan)) - before
     return _bought(judged, other, measured, FOR_MEASURING * hours * 3600 - spent)
 
 
-def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: float) -> str:
+def _early(judged: StudyState, blocks: Mapping[str, int], hours: float, before: float) -> str:
     """Return a sentence that a second stage with these blocks ends early, and why; empty if it does not."""
     measuring = FOR_MEASURING * hours * 3600
-    left = measuring - (costs.of(judged.plan, judged.runs).seconds(blocks) - before)
+    left = measuring - (costs.of_plan(judged.plan, judged.runs).seconds(blocks) - before)
     if left < EARLY * measuring:
         return ""
     return (
@@ -337,7 +337,7 @@ def _early(judged: Judged, blocks: Mapping[str, int], hours: float, before: floa
 
 
 def _bought(
-    judged: Judged, other: Judged | None, measured: Costs, budget: float
+    judged: StudyState, other: StudyState | None, measured: Costs, budget: float
 ) -> tuple[dict[str, int], list[str], list[str]]:
     """Return (blocks by cell, ratios, claims) for `budget` more seconds: first the answer's share, then claims, then
     the answer again."""
@@ -362,28 +362,28 @@ def _seconds(folder: Path, study: Study) -> float:
     """Return the seconds that measuring a study's present results took; 0.0 without results."""
     if not _measured(folder):
         return 0.0
-    plan = planned.read(folder / "plan.json")
-    return costs.of(plan, _runs(folder, plan)).seconds(blocks_of(plan))
+    plan = plan_file.read(folder / "plan.json")
+    return costs.of_plan(plan, _runs(folder, plan)).seconds(blocks_of(plan))
 
 
 def _measured(folder: Path) -> bool:
     return (folder / "runs.csv").exists()
 
 
-def _given_until(moment: float, judged: Judged, before: float) -> float:
+def _given_until(moment: float, judged: StudyState, before: float) -> float:
     """Return the hours of a time budget whose second stage ends at a moment (seconds since 1970)."""
-    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - before
+    used = costs.of_plan(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - before
     left = moment - time.time() - timetable.STAGE
     return round((used + max(0.0, left)) / 3600 / FOR_MEASURING, 4)
 
 
-def _spent(judged: Judged, noted: dict) -> float:
+def _spent(judged: StudyState, noted: dict) -> float:
     """Return the hours of all time budgets that are spent after the first stage of the last one."""
-    used = costs.of(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
+    used = costs.of_plan(judged.plan, judged.runs).seconds(blocks_of(judged.plan)) - noted["before"]
     return round(sum(noted["given"][:-1]) + used / 3600 / FOR_MEASURING, 2)
 
 
-def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, given: float) -> None:
+def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent: float, given: float) -> None:
     """Save a forecast: the claims that are decided after the hours `spent`, and those that would be after `given` and
     more hours.
 
@@ -391,7 +391,7 @@ def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, 
     the second stage is. A claim that gets the blocks that it needs is decided with a power of 80 %, so that share of
     these claims is counted.
     """
-    measured, now = costs.of(judged.plan, judged.runs), blocks_of(judged.plan)
+    measured, now = costs.of_plan(judged.plan, judged.runs), blocks_of(judged.plan)
     settled, testable = needs.decided(judged.results)
     made, reached = [], set()
     # Nothing is known about cells that were left out because time was short.
@@ -401,14 +401,14 @@ def _foretell(folder: Path, judged: Judged, other: Judged | None, spent: float, 
         # More time is for more claims, and spends less on some of those that less time is for.
         reached |= _within(judged, now, blocks)
         made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
-    still = [result for result in findings.counted(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
+    still = [result for result in findings.without_repeats(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
     left = [result for result in still if result["id"] not in reached] if known else []
     never, unknown = ([result["id"] for result in left if _estimated(result) == is_known] for is_known in (True, False))
     told = {"forecasts": made, "never": never, "unknown": unknown, "answer": _of_answer(judged, measured, given)}
     forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
 
 
-def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answered:
+def _of_answer(judged: StudyState, measured: Costs, given: float) -> forecasts.AnswerForecast:
     """Return how many ratios of the answer are known, and the total hours after which the answer's share will have paid
     for all."""
     now, least = blocks_of(judged.plan), {}
@@ -419,17 +419,17 @@ def _of_answer(judged: Judged, measured: Costs, given: float) -> forecasts.Answe
     return {"known": judged.answered, "ratios": len(judged.ratios), "hours": round(ROUNDED * steps, 2)}
 
 
-def _within(judged: Judged, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
+def _within(judged: StudyState, now: dict[str, int], blocks: dict[str, int]) -> set[str]:
     """Return the open claims that have fewer blocks than they need, and would have enough with `blocks`.
 
     Differences and spreads are taken as estimated. A claim that has enough blocks already is open because there is no
     difference.
     """
     reached = set()
-    for result in findings.counted(judged.results):
+    for result in findings.without_repeats(judged.results):
         if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
             continue
-        cells = deciding.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
+        cells = decision_cost.cells_of(judged.rows[judged.rows["claim"] == result["id"]])
         least, most = (min((of.get(cell, 0) for cell in cells), default=0) for of in (now, blocks))
         if least < result["needed"] <= most:
             reached.add(result["id"])
@@ -442,7 +442,7 @@ def _estimated(result: dict) -> bool:
     return bool(number) and not math.isnan(number)
 
 
-def _said(judged: Judged) -> str:
+def _said(judged: StudyState) -> str:
     settled, testable = needs.decided(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are known"
     return f"{ratios}, and {settled} of {testable} testable claims are decided"
@@ -450,7 +450,7 @@ def _said(judged: Judged) -> str:
 
 def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:
     wanted = {path: number * plan["cells"][path].get("per_block", 1) for path, number in blocks.items()}
-    repetitions.ask(folder, profile, repetitions.Asked(wanted, exact=True, hours=noted))
+    repetitions.ask(folder, profile, repetitions.RequestedRepetitions(wanted, exact=True, hours=noted))
 
 
 def _snakemake(folder: Path, settings: list[str]) -> None:

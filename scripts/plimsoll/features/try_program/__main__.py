@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError, guarded
+from plimsoll.errors import PlimsollError, run_guarded
 from plimsoll.terminal import interruption
 
 
@@ -25,18 +25,18 @@ def main(words: list[str]) -> int:
     given = parser.parse_args(words)
 
     def work() -> int:
-        with interruption.explained():
+        with interruption.explain():
             return _measure(given)
 
-    return guarded(work)
+    return run_guarded(work)
 
 
 def _measure(given) -> int:
     from plimsoll import designs, paths, rounds
     from plimsoll.config import studies
-    from plimsoll.designs.program import why
+    from plimsoll.designs.program import side_differences
     from plimsoll.errors import Incomplete
-    from plimsoll.features.try_program import junit, stages, telling
+    from plimsoll.features.try_program import junit, program_answer, stages
     from plimsoll.features.try_program import study as making
 
     study = studies.load(given.study, designs.known())
@@ -50,10 +50,10 @@ def _measure(given) -> int:
     observations = stages.observed(folder)
     if observations.empty:
         raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
-    told = telling.document(study, observations, found, why.of_steps(folder / "runs", found))
+    told = program_answer.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
     (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
     if given.hyperfine:
-        given.hyperfine.write_text(json.dumps(telling.hyperfine(study, observations), indent=1) + "\n")
+        given.hyperfine.write_text(json.dumps(program_answer.hyperfine(study, observations), indent=1) + "\n")
     if given.junit:
         junit.write(given.junit, study, found, told["answer"], _missing(study, folder), given.fail_above)
     if given.json:
@@ -64,8 +64,8 @@ def _measure(given) -> int:
                 [
                     "",
                     *told["answer"],
-                    *telling.reasons(told["why"]),
-                    *(f"  {path}" for path in telling.files(Path.cwd(), study["id"])),
+                    *program_answer.reasons(told["why"]),
+                    *(f"  {path}" for path in program_answer.files(Path.cwd(), study["id"])),
                 ]
             )
         )
@@ -76,9 +76,9 @@ def _missing(study, folder: Path) -> dict[str, str]:
     """Return the defaults that cannot be had here, each with the reason."""
     from plimsoll.designs.program.factors import FIRST
     from plimsoll.features.try_program import study as making
-    from plimsoll.measuring import planned
+    from plimsoll.measuring import plan_file
 
-    cells = planned.read(folder / "plan.json")["cells"].values()
+    cells = plan_file.read(folder / "plan.json")["cells"].values()
     planned_ones = {cell["runtime"]: cell["reason"] for cell in cells if cell["stage"] == FIRST}
     others = {name: reason for name, reason in making.missing_here().items() if name not in planned_ones}
     return {**others, **{name: reason for name, reason in planned_ones.items() if reason and name in making.ladder.DEFAULTS}}
@@ -91,15 +91,15 @@ def _judged(study, found, most: float | None) -> int:
     """
     from plimsoll.designs.program import words
     from plimsoll.errors import Incomplete
-    from plimsoll.features.try_program import telling
+    from plimsoll.features.try_program import program_answer
 
     goes_on = f"What was measured is kept, and `plimsoll reproduce {study['id']}.yaml` goes on."
-    unknown = telling.unanswered(study, found)
-    if unknown and unknown == telling.defaults(study):
+    unknown = program_answer.unanswered(study, found)
+    if unknown and unknown == program_answer.defaults(study):
         raise Incomplete(f"There is no answer for any runtime. {goes_on}")
     if most is None:
         return 0
-    if telling.loss(study, found) > most:
+    if program_answer.loss(study, found) > most:
         return 1
     if unknown:
         names = ", ".join(words.level("runtime", name) for name in unknown)

@@ -8,8 +8,8 @@ from pathlib import Path
 import yaml
 
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import asked, study, timer
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program import study, study_options, timer
+from plimsoll.features.try_program.study_options import StudyOptions
 
 # What is said above a key of the study's file, at its depth.
 COMMENTS = {
@@ -36,10 +36,10 @@ def of_program(name: str, command: str, question: str, write_test: Callable[[Pat
     command, if it cannot be measured, or if something of the study's name is there already. `write_test` writes the test of
     the study into its folder, and returns its files.
     """
-    words = asked.words(command)
+    words = study_options.words(command)
     if not words:
         raise PlimsollError("The command to measure is missing. Nothing was written. Add --program 'COMMAND'.")
-    wanted = _asked(asked.name(name), words)
+    wanted = _asked(study_options.name(name), words)
     place = study.place_of(Path.cwd() / f"{study.ID.format(name=name)}.yaml")
     if there := next((path for path in (place.file, place.folder) if path.exists()), None):
         raise PlimsollError(f"{there.name} exists already. Nothing was written. Take another name, or move it.")
@@ -60,11 +60,11 @@ def _claims(content: dict) -> str:
     return yaml.safe_dump(plain, sort_keys=False, width=120, default_flow_style=None)
 
 
-def _asked(name: str, words: tuple[str, ...]) -> Asked:
-    return Asked(
+def _asked(name: str, words: tuple[str, ...]) -> StudyOptions:
+    return StudyOptions(
         command=words,
         name=name,
-        folder=asked.folder_of(words, None),
+        folder=study_options.folder_of(words, None),
         **{"image": None, "packages": (), "metrics": (), "filters": (), "check": (), "variables": {}},
         **{"minutes": MINUTES, "width": WIDTH, "limit": LIMIT},
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import ranks, trial
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program.study_options import StudyOptions
 
 # Programs that runtimes start in a container, and that a look into it needs.
 TOOLS = ("sh", "env", "sleep", "cat", "true")
@@ -25,7 +25,7 @@ NEIGHBOUR_SECONDS = 3.0
 LARGEST = 4 * 2**30
 
 
-def needed(asked: Asked) -> list[Path]:
+def needed(asked: StudyOptions) -> list[Path]:
     """Return the paths of the files that the program needs, sorted. Raise PlimsollError if it is not there."""
     program = _program(asked)
     opened = _opened(asked)
@@ -41,7 +41,7 @@ def needed(asked: Asked) -> list[Path]:
     return sorted(kept)
 
 
-def _of_neighbour(asked: Asked) -> list[Path]:
+def _of_neighbour(asked: StudyOptions) -> list[Path]:
     """Return the files of the program that runs beside it; empty without one. It may have no end."""
     if not asked.beside:
         return []
@@ -50,7 +50,7 @@ def _of_neighbour(asked: Asked) -> list[Path]:
     return [program, *_loaded(program), *_opened(asked._replace(command=ended))]
 
 
-def _program(asked: Asked) -> Path:
+def _program(asked: StudyOptions) -> Path:
     name = asked.command[0]
     found = (asked.folder / name if asked.folder and "/" in name else None) or (
         Path(where) if (where := shutil.which(name, path=trial.path_of(asked))) else None
@@ -70,7 +70,7 @@ def _loaded(program: Path) -> list[Path]:
     return [Path(path) for path in LOADED.findall(done.stdout)] if done and not done.returncode else []
 
 
-def _opened(asked: Asked) -> list[Path]:
+def _opened(asked: StudyOptions) -> list[Path]:
     """Return the files that the program uses in a trial run; empty where nothing can trace it."""
     if not shutil.which("strace"):
         return []

@@ -8,7 +8,7 @@ import pandas as pd
 
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import words
-from plimsoll.features.try_program import telling
+from plimsoll.features.try_program import program_answer
 
 
 def write(
@@ -19,16 +19,16 @@ def write(
     The case of a default fails if it surely loses more than `most`; without `most` no case fails. It is skipped if it has
     no answer. Runtimes that are `missing` here are skipped cases, with the reason. The first case has the answer's sentences.
     """
-    losses, unknown = telling.losses(study, found), telling.unanswered(study, found)
+    losses, unknown = program_answer.losses(study, found), program_answer.unanswered(study, found)
     suite = ElementTree.Element("testsuite", name=study["id"])
-    for name in telling.defaults(study):
+    for name in program_answer.defaults(study):
         case = _case(suite, study, name)
         if name in missing or name in unknown:
             ElementTree.SubElement(case, "skipped", message=missing.get(name, "too few runs count for an answer"))
         elif most is not None and losses[name] > most:
-            message = f"It surely loses {telling.size(losses[name])}, and --fail-above is {telling.size(most)}."
+            message = f"It surely loses {program_answer.size(losses[name])}, and --fail-above is {program_answer.size(most)}."
             ElementTree.SubElement(case, "failure", message=message, type="loss").text = "\n".join(answer)
-    for name in missing.keys() - set(telling.defaults(study)):
+    for name in missing.keys() - set(program_answer.defaults(study)):
         ElementTree.SubElement(_case(suite, study, name), "skipped", message=missing[name])
     ElementTree.SubElement(suite, "system-out").text = "\n".join(answer)
     cases = suite.findall("testcase")

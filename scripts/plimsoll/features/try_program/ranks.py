@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.designs.program.ranks import MPIRUN, in_one_node
-from plimsoll.errors import PlimsollError, shown
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.mpi import launch
 from plimsoll.runtimes import rootfs
 
@@ -65,7 +65,7 @@ def _counts(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     counts = sorted({int(word) for word in words if word.isdecimal()})
     if not all(word.isdecimal() and int(word) for word in words) or len(counts) > 2 or len([n for n in counts if n > 1]) > 1:
-        raise PlimsollError(f"--containers {shown(text)}: give 1, another number, or 1 and another one, such as 1,2.")
+        raise PlimsollError(f"--containers {quote(text)}: give 1, another number, or 1 and another one, such as 1,2.")
     return counts
 
 
@@ -103,7 +103,7 @@ def refuse_image(root: Path) -> None:
         what = "has another MPI than the launcher can start" if others else f"has no {MPIRUN}"
         raise PlimsollError(f"The image {what}. {LAUNCHABLE} {NOTHING}")
     try:
-        words = rootfs.loaded(root, launch.MPIRUN)
+        words = rootfs.loader_command(root, launch.MPIRUN)
     except StopIteration:
         raise PlimsollError(f"The image has no loader of the GNU C library. {LAUNCHABLE} {NOTHING}") from None
     _refuse_other("the image's mpirun", _version(words, launch.environment(root)))

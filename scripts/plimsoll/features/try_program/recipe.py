@@ -11,7 +11,7 @@ from typing import NamedTuple
 from plimsoll.designs.program import attempts
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.features.try_program import files, sif
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.images import client
 
 IMAGE = "program"
@@ -28,7 +28,7 @@ class Written(NamedTuple):
     variables: dict[str, str]
 
 
-def write(asked: Asked, folder: Path, timer: Path, tell: Callable[[str], None]) -> Written:
+def write(asked: StudyOptions, folder: Path, timer: Path, tell: Callable[[str], None]) -> Written:
     """Write the recipe of a study's image. Return what it is made of. Raise PlimsollError if that is not there."""
     variables: dict[str, str] = {}
     shutil.rmtree(folder, ignore_errors=True)
@@ -74,10 +74,10 @@ def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[st
         return f"FROM scratch\nADD {PACKED} /\n", sif.unpack(path, folder / PACKED)
     tag = _tag(path) if path.exists() else image
     try:
-        architecture = client.asked("image", "inspect", "--format", "{{.Architecture}}", tag).strip()
-        here = client.asked("version", "--format", "{{.Server.Arch}}").strip()
+        architecture = client.output("image", "inspect", "--format", "{{.Architecture}}", tag).strip()
+        here = client.output("version", "--format", "{{.Server.Arch}}").strip()
         digest = client.image_id(tag)
-        configured = json.loads(client.asked("image", "inspect", "--format", "{{json .Config}}", tag)) or {}
+        configured = json.loads(client.output("image", "inspect", "--format", "{{json .Config}}", tag)) or {}
     except Unavailable as problem:
         raise PlimsollError(
             f"The engine has no image {image}, and nothing is fetched for it: pull it first. ({problem})"
@@ -85,7 +85,7 @@ def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[st
     if architecture and here and architecture != here:
         raise PlimsollError(f"The image {image} is for {architecture}, and this machine is {here}: nothing was measured.")
     kept = f"plimsoll/given:{digest.removeprefix('sha256:')[:16]}"
-    client.asked("tag", digest.removeprefix("sha256:"), kept)
+    client.output("tag", digest.removeprefix("sha256:"), kept)
     if (user := configured.get("User") or "root").partition(":")[0] not in ROOT:
         tell(f"The image's user is {user}, and its program runs as root: the levels below a container need that.")
     return f"FROM {kept}\nUSER 0\nENTRYPOINT []\n", variables_of(configured)
@@ -111,10 +111,10 @@ def _tag(path: Path) -> str:
     try:
         if path.is_dir() or path.name.startswith("Dockerfile") or path.suffix == ".Dockerfile":
             context, file = (path, path / "Dockerfile") if path.is_dir() else (path.absolute().parent, path)
-            return client.asked(
+            return client.output(
                 "build", "--quiet", *client.build_options(), "--file", str(file), str(context), seconds=1800
             ).strip()
-        said = client.asked("load", "--quiet", "--input", str(path), seconds=600)
+        said = client.output("load", "--quiet", "--input", str(path), seconds=600)
     except Unavailable as problem:
         raise PlimsollError(f"No image could be made from {path}: {problem}.") from problem
     return said.strip().rpartition(": ")[2]

@@ -17,13 +17,13 @@ from plimsoll import rounds
 from plimsoll.analysis import blocks, collect
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
-from plimsoll.designs.program import effects, ladder, why
+from plimsoll.designs.program import effects, ladder, side_differences
 from plimsoll.designs.program.cells import AROUND, OF_CONTAINER
 from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program.study import PROFILE
 from plimsoll.interchange import Plan
-from plimsoll.measuring import noise, planned
+from plimsoll.measuring import noise, plan_file
 from plimsoll.planning import repetitions
 
 # Blocks that a stage begins with, and has at most.
@@ -68,7 +68,7 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
     first = study["experiments"][FIRST]["runtime"]
     refuse_short(study, folder, first)
     # What was measured before stays in the plan, and so in the results. What was only requested has no claim on the time.
-    before = {cell: _measured(folder, cell) for cell in repetitions.asked(folder, PROFILE).cells}
+    before = {cell: _measured(folder, cell) for cell in repetitions.read_request(folder, PROFILE).cells}
     wanted = {cell: number for cell, number in before.items() if number}
     wanted = _spend(study, folder, budget, FIRST, first, wanted)
     if names := study["experiments"].get(ALONE, {}).get("runtime"):
@@ -107,7 +107,9 @@ def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], b
         return
     os.environ[noise.WAIT_UNTIL] = str(budget.end(LOOK))
     configuration.wish(new, "optional")
-    repetitions.ask(folder, PROFILE, repetitions.Asked({**before, **{f"{LOOK}/{name}": 1 for name in new}}, exact=True))
+    repetitions.ask(
+        folder, PROFILE, repetitions.RequestedRepetitions({**before, **{f"{LOOK}/{name}": 1 for name in new}}, exact=True)
+    )
     rounds.make([f"{folder}/observations.csv"], [])
 
 
@@ -142,7 +144,7 @@ def _measured(folder: Path, cell: str) -> int:
 def steps_of(found: pd.DataFrame) -> list[str]:
     """Return the levels to measure: of each default that costs something beyond the image's files."""
     beyond = found[(found["stage"] == FIRST) & (found["default"] != "") & (found["against"] == FILES)]
-    costly = [row.runtime for row in beyond.itertuples() if why.is_costly(row)]
+    costly = [row.runtime for row in beyond.itertuples() if side_differences.is_costly(row)]
     return list(dict.fromkeys(level for name in costly for level in ladder.levels(name)))
 
 
@@ -152,7 +154,7 @@ def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
     steps = [
         row
         for row in found[found["stage"] == STEPS].itertuples()
-        if why.is_costly(row) and sign * row.change > 0 and row.runtime in ladder.REMEDIES
+        if side_differences.is_costly(row) and sign * row.change > 0 and row.runtime in ladder.REMEDIES
     ]
     return list(dict.fromkeys(name for row in steps for name in (row.default, ladder.REMEDIES[row.runtime].runtime)))
 
@@ -160,7 +162,9 @@ def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
 def sides_of(found: pd.DataFrame) -> list[str]:
     """Return the runtimes on the two sides of each step that costs something. What gives a step back has no new sides."""
     steps = [
-        row for row in found.itertuples() if row.stage in (FIRST, STEPS) and row.adds != effects.DEFAULT and why.is_costly(row)
+        row
+        for row in found.itertuples()
+        if row.stage in (FIRST, STEPS) and row.adds != effects.DEFAULT and side_differences.is_costly(row)
     ]
     return list(dict.fromkeys(name for row in steps for name in (row.against, row.runtime)))
 
@@ -178,7 +182,7 @@ def _spend(
         begun = time.monotonic()
         done = max(_measured(folder, cell) for cell in cells)
         wanted |= dict.fromkeys(cells, number)
-        repetitions.ask(folder, PROFILE, repetitions.Asked(wanted, exact=True))
+        repetitions.ask(folder, PROFILE, repetitions.RequestedRepetitions(wanted, exact=True))
         rounds.make([f"{folder}/observations.csv"], [])
         new = max(_measured(folder, cell) for cell in cells) - done
         each = (
@@ -219,10 +223,10 @@ def table(study: Study, folder: Path, metric: str | None = None) -> pd.DataFrame
 
 def observed(folder: Path) -> pd.DataFrame:
     """Return the observations of a study's results."""
-    plan: Plan = planned.read(folder / "plan.json")
+    plan: Plan = plan_file.read(folder / "plan.json")
     return collect.table(folder / "observations.csv", plan["factors"])
 
 
 def enough(deviation: float, target: float) -> int:
     """Return the blocks that would decide a change of `target`, with a power of 80 %."""
-    return blocks.needed(deviation, math.log1p(target), 0.05)
+    return blocks.sample_size(deviation, math.log1p(target), 0.05)

@@ -22,7 +22,7 @@ def measure_own(studies: Sequence[str], has_options: bool, dry_run: bool) -> int
     file = next(each for each in studies if each.endswith(".yaml"))
     if len(studies) > 1 or has_options:
         raise PlimsollError(f"{file} is measured alone, as it says: it takes --dry-run and no other option.")
-    with interruption.explained():
+    with interruption.explain():
         place = of_file(Path(file))
         if dry_run:
             return None

@@ -16,9 +16,9 @@ from plimsoll import paths, runtimes
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import beside, copied, ranks, recipe, trial
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, trial
 from plimsoll.features.try_program.ranks import Ranks
+from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.features.try_program.trial import Tried
 
 ID = "my-{name}"
@@ -43,7 +43,7 @@ ONE_CONTAINER = tuple(name for name in CALLED if name not in ladder.OF_SPLIT)
 BETTER_OF = {"podman-rootless": "podman", "podman-rootless-split": "podman-split"}
 # Begins a file of claims that stays as it is: the user's own.
 OWN_CLAIMS = "# Claims of your own"
-HEAD = f"{copied.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
+HEAD = f"{folder_copy.MARK} `plimsoll reproduce {{file}}` measures it again, and goes on.\n"
 
 
 class Place(NamedTuple):
@@ -68,7 +68,7 @@ def place_of(file: Path) -> Place:
     return Place(file, file.with_suffix(""))
 
 
-def make(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Place:
+def make(asked: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Place:
     """Write the recipe, the study's file and its folder. Return where they are.
 
     Raise PlimsollError, in one sentence, for a program that cannot be measured.
@@ -101,7 +101,7 @@ def _refuse_others(place: Place) -> None:
         raise PlimsollError(
             f"{claims} has claims of your own. Nothing was changed. Give the new study a name with --name, or move them."
         )
-    if copied.is_ours(place.file):
+    if folder_copy.is_ours(place.file):
         return
     if place.file.exists() or (place.folder.exists() and not (place.folder.is_dir() and not any(place.folder.iterdir()))):
         own = place.file if place.file.exists() else place.folder
@@ -110,13 +110,15 @@ def _refuse_others(place: Place) -> None:
         )
 
 
-def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]) -> None:
+def _fill(
+    asked: StudyOptions, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]
+) -> None:
     """Write the recipe, the configuration and the study's file."""
     made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
     if asked.folder:
-        copied.copy(asked.folder, config / "folder")
+        folder_copy.copy(asked.folder, config / "folder")
     defaults = defaults_here(asked.ranks)
-    if asked.beside and (left_out := beside.left_out(defaults)):
+    if asked.beside and (left_out := neighbour_runs.left_out(defaults)):
         tell(left_out)
     content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
@@ -124,7 +126,7 @@ def _fill(asked: Asked, place: Place, config: Path, timer: Path, tried: Tried | 
     write(place.file, content)
 
 
-def finish(asked: Asked, place: Place, tell: Callable[[str], None]) -> None:
+def finish(asked: StudyOptions, place: Place, tell: Callable[[str], None]) -> None:
     """Try the program in a container of its image, and note what only that shows in the study's file.
 
     Raise PlimsollError, in one sentence, if it cannot be measured there.
@@ -160,7 +162,7 @@ def write(file: Path, content: dict) -> None:
     file.write_text(HEAD.format(file=file.name) + yaml.safe_dump(content, sort_keys=False, width=120))
 
 
-def on_host(asked: Asked, timer: Path, tell: Callable[[str], None]) -> Tried | None:
+def on_host(asked: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Tried | None:
     """Return what a trial on this host shows; None if the program is an image's, and does not run here. Say why.
 
     Raise PlimsollError if the program is this host's, and cannot be measured.
@@ -232,7 +234,9 @@ def refuse_changed(config: Path, program: dict, error: type[PlimsollError] = Pli
         )
 
 
-def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None) -> dict:
+def _content(
+    asked: StudyOptions, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None
+) -> dict:
     """Return the content of a study's file."""
     metrics = {
         **{
@@ -270,7 +274,7 @@ def _content(asked: Asked, name: str, files: str, tried: Tried | None, defaults:
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
             # mpirun starts ranks itself, so that the timer cannot watch them.
             **({} if asked.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
-            **(beside.experiments(first, defaults) if asked.beside else {}),
+            **(neighbour_runs.experiments(first, defaults) if asked.beside else {}),
         },
         "figures": {
             "ladder": {
@@ -293,7 +297,7 @@ def remedies(defaults: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*defaults, *(ladder.REMEDIES[one].runtime for one in steps if one in ladder.REMEDIES)]))
 
 
-def _program(asked: Asked, files: str, tried: Tried | None, folder: str | None) -> dict:
+def _program(asked: StudyOptions, files: str, tried: Tried | None, folder: str | None) -> dict:
     seconds = tried.seconds if tried else TOGETHER_SECONDS
     same = tried and len(set(tried.outputs)) == 1
     return {

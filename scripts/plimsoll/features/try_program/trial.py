@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from plimsoll.designs.program import attempts, outputs
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import copied, ranks
-from plimsoll.features.try_program.asked import Asked
+from plimsoll.features.try_program import folder_copy, ranks
+from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.images import client
 from plimsoll.measuring.process import refuse_endless
 from plimsoll.pages.formats import capital
@@ -30,19 +30,19 @@ class Tried(NamedTuple):
     outputs: tuple[str, ...]
 
 
-def on_host(asked: Asked, timer: Path) -> Tried:
+def on_host(asked: StudyOptions, timer: Path) -> Tried:
     """Run the program on this host. Raise PlimsollError, in one sentence, if it cannot be measured."""
     if asked.ranks:
         ranks.refuse_host(path_of(asked))
     return _tried(asked, lambda folder, words: [str(timer), *words], "on this host")
 
 
-def path_of(asked: Asked) -> str:
+def path_of(asked: StudyOptions) -> str:
     """Return the PATH that runs on this host have."""
     return asked.variables.get("PATH", attempts.PATH)
 
 
-def refuse_other_program(asked: Asked) -> None:
+def refuse_other_program(asked: StudyOptions) -> None:
     """Raise PlimsollError if the user's PATH leads to another program than the PATH of runs, which is the same everywhere."""
     name = asked.command[0]
     own, ours = (shutil.which(name, path=path) for path in (None, path_of(asked)))
@@ -54,7 +54,7 @@ def refuse_other_program(asked: Asked) -> None:
         )
 
 
-def in_container(asked: Asked, tag: str, variables: dict[str, str]) -> Tried:
+def in_container(asked: StudyOptions, tag: str, variables: dict[str, str]) -> Tried:
     """Run the program in a container of an image, with the image's variables.
 
     Raise PlimsollError, in one sentence, if it cannot be measured.
@@ -67,7 +67,7 @@ def in_container(asked: Asked, tag: str, variables: dict[str, str]) -> Tried:
     return _tried(asked, command, f"in a container of {asked.image or 'its image'}", variables)
 
 
-def _tried(asked: Asked, command, where: str, of_image: dict[str, str] | None = None) -> Tried:
+def _tried(asked: StudyOptions, command, where: str, of_image: dict[str, str] | None = None) -> Tried:
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         parameters = parameters_of(asked)
@@ -88,7 +88,7 @@ def _tried(asked: Asked, command, where: str, of_image: dict[str, str] | None = 
                 raise PlimsollError(f"{asked.command[0]} cannot be run {where}: {said[-1]}. Nothing was measured.")
             refuse_endless(folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED)
             cell = {"runs": RUNS, "parameters": parameters}
-            made = outputs.made(folder, cell)[1:]
+            made = outputs.run_logs(folder, cell)[1:]
             read = [outputs.read(folder / str(run["run"]), run, {}, parameters) for run in made]
         except (InvalidOutput, Unavailable) as problem:
             raise PlimsollError(f"{capital(str(problem))} ({where}): nothing was measured.") from problem
@@ -100,15 +100,15 @@ def _tried(asked: Asked, command, where: str, of_image: dict[str, str] | None = 
     return Tried(seconds, read[-1]["values"], tuple(one["output"] for one in read))
 
 
-def prepare(asked: Asked, work: Path) -> None:
+def prepare(asked: StudyOptions, work: Path) -> None:
     """Make the folder that a run of a trial works in: a copy of the user's folder, or an empty one."""
     if asked.folder:
-        copied.copy(asked.folder, work)
+        folder_copy.copy(asked.folder, work)
     else:
         work.mkdir(parents=True)
 
 
-def parameters_of(asked: Asked) -> dict:
+def parameters_of(asked: StudyOptions) -> dict:
     """Return the keys of the study's program that say how an output is read."""
     metrics = {one.name: metric_of(one) for one in asked.metrics}
     return {

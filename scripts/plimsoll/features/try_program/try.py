@@ -90,38 +90,38 @@ def try_(
       plimsoll try --image solver:2 --metric 'rate=rate: ([0-9.]+)' --better higher -- solver
       plimsoll try --fail-above 5% -- ./solver case.txt
     """
-    from plimsoll.features.try_program import asked, start, study, timer
     from plimsoll.features.try_program import ranks as mpi
+    from plimsoll.features.try_program import start, study, study_options, timer
     from plimsoll.terminal import interruption
 
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
     if image and packages:
         raise PlimsollError("--image and --packages both name the source of the files. Nothing was measured. Give one of them.")
-    words, neighbour, of_mpi = tuple(program), asked.words(beside), mpi.asked(ranks, containers, threads)
+    words, neighbour, of_mpi = tuple(program), study_options.words(beside), mpi.asked(ranks, containers, threads)
     if beside is not None and not neighbour:
         raise PlimsollError("--beside names no command. Nothing was measured.")
     if neighbour and of_mpi:
         raise PlimsollError("--beside and --ranks cannot be measured together. Nothing was measured. Give one of them.")
-    wanted = asked.Asked(
+    wanted = study_options.StudyOptions(
         command=words,
-        name=asked.name(name),
-        folder=asked.folder_of((*words, *neighbour), folder),
+        name=study_options.name(name),
+        folder=study_options.folder_of((*words, *neighbour), folder),
         image=image,
         packages=tuple((packages or "").replace(",", " ").split()),
-        metrics=asked.metrics(metric or (), better or ()),
-        filters=asked.filters(filter or ()),
-        check=asked.words(check),
-        variables={**asked.of_threads(threads), **mpi.variables(of_mpi), **asked.variables(env or ())},
-        minutes=asked.positive(minutes, "--minutes"),
-        width=asked.share(width, "--width"),
-        limit=asked.positive(limit, "--limit"),
+        metrics=study_options.metrics(metric or (), better or ()),
+        filters=study_options.filters(filter or ()),
+        check=study_options.words(check),
+        variables={**study_options.of_threads(threads), **mpi.variables(of_mpi), **study_options.variables(env or ())},
+        minutes=study_options.positive(minutes, "--minutes"),
+        width=study_options.share(width, "--width"),
+        limit=study_options.positive(limit, "--limit"),
         ranks=of_mpi,
         beside=neighbour,
     )
-    above = None if fail_above is None else asked.share(fail_above, "--fail-above")
-    asked.exported(export)
-    asked.exported(junit, "--junit")
-    with interruption.explained():
+    above = None if fail_above is None else study_options.share(fail_above, "--fail-above")
+    study_options.export_path(export)
+    study_options.export_path(junit, "--junit")
+    with interruption.explain():
         place = study.make(wanted, timer.built(), say)
         say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
         say(f"{place.file} is the study; its results go to {place.folder}.")

@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from plimsoll.host import shared
+from plimsoll.host import run_files
 from plimsoll.measuring import lock
 from plimsoll.runtimes.base import GUEST_BYTES, Scratch, Spec
 from plimsoll.runtimes.guests import agent, kernel
@@ -56,7 +56,7 @@ def words(spec: Spec, accelerator: str, plug: Plug, number: int, program: bool =
     files.plug.write_text("#!/bin/sh -e\n" + "".join(f"{shlex.join(one)}\n" for one in plug.commands).replace("DEVICE", '"$1"'))
     files.plug.chmod(0o755)
     # A container of the run may have made a link there, which QEMU would follow.
-    shared.new_file(files.console).close()
+    run_files.new_file(files.console).close()
     disks = [spec.image["disk"]]
     if program:
         files.program.write_bytes(agent.archive(spec.folder, "", list(spec.command)))

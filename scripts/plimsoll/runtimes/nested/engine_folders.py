@@ -21,7 +21,7 @@ COPIED, LINKED = "image", "overlay2"
 STACKED = "overlayfs"
 
 
-def loaded(image: Image) -> Path:
+def with_image(image: Image) -> Path:
     """Return the path of the folder of an engine that has loaded an image. It lies beside the image's other forms."""
     return Path(image["archive"]).with_name("engine")
 
@@ -41,9 +41,9 @@ def usable(image: Image) -> bool:
 def make(name: str) -> None:
     """Make an empty folder for the parent of this name. Raise Unavailable if that fails."""
     try:
-        of(name).mkdir(parents=True)
+        of_parent(name).mkdir(parents=True)
     except OSError as problem:
-        raise Unavailable(f"the engine's folder {of(name)} cannot be made: {problem.strerror}") from problem
+        raise Unavailable(f"the engine's folder {of_parent(name)} cannot be made: {problem.strerror}") from problem
 
 
 def refuse(image: Image, why: str) -> None:
@@ -53,20 +53,20 @@ def refuse(image: Image, why: str) -> None:
 
 def forget(image: Image) -> None:
     """Remove the folder of the engine that has loaded an image, if it exists."""
-    output(["rm", "-rf", str(loaded(image))])
+    output(["rm", "-rf", str(with_image(image))])
 
 
 def keep(name: str, image: Image) -> None:
     """Make the folder of an engine that has ended, cut down to images and layers, the one that others copy, in one
     step."""
-    made = of(name)
+    made = of_parent(name)
     for entry in made.iterdir():
         if entry.name not in (COPIED, LINKED):
             output(["rm", "-rf", str(entry)])
     # Without this, what a power failure leaves of the folder would be taken for complete.
     output(["sync", "--file-system", str(made)])
-    if not loaded(image).exists():
-        made.rename(loaded(image))
+    if not with_image(image).exists():
+        made.rename(with_image(image))
 
 
 def copy_all(names: Sequence[str], image: Image) -> None:
@@ -74,21 +74,21 @@ def copy_all(names: Sequence[str], image: Image) -> None:
     try:
         for name in names:
             make(name)
-            output(["cp", "--archive", str(loaded(image) / COPIED), str(of(name))])
-            output(["cp", "--archive", "--link", str(loaded(image) / LINKED), str(of(name))])
+            output(["cp", "--archive", str(with_image(image) / COPIED), str(of_parent(name))])
+            output(["cp", "--archive", "--link", str(with_image(image) / LINKED), str(of_parent(name))])
     except Unavailable:
         remove(names)
         raise
 
 
-def of(name: str) -> Path:
+def of_parent(name: str) -> Path:
     """Return the path of the folder of the parent of this name. It may not exist."""
     return _all() / name
 
 
 def remove(names: Sequence[str]) -> None:
     """Remove the folders of the parents of these names. Missing ones are ignored."""
-    if there := [str(of(name)) for name in names if of(name).exists()]:
+    if there := [str(of_parent(name)) for name in names if of_parent(name).exists()]:
         output(["rm", "-rf", *there])
 
 
@@ -98,7 +98,7 @@ def sweep() -> None:
 
 
 def _refused(image: Image) -> Path:
-    return loaded(image).with_name("engine.refused")
+    return with_image(image).with_name("engine.refused")
 
 
 def _all() -> Path:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plimsoll.runtimes.base import HOST, Host, hidden, output
+from plimsoll.runtimes.base import HOST, Host, output, without_variables
 from plimsoll.runtimes.networks import device, firewall
 from plimsoll.runtimes.networks.base import Network
 from plimsoll.runtimes.networks.subnets import free_subnet
@@ -27,7 +27,7 @@ class FarHost(Host):
     def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
         # `ip netns exec` would mount another /sys.
         chdir = ["env", f"--chdir={folder}"] if folder else []
-        return [*hidden(without), "nsenter", f"--net=/run/netns/{NAMESPACE}", *chdir, *program]
+        return [*without_variables(without), "nsenter", f"--net=/run/netns/{NAMESPACE}", *chdir, *program]
 
 
 class Link(Network):

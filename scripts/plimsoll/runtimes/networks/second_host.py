@@ -89,7 +89,7 @@ done
 IDLE = (3, 4)
 
 
-class Reached(Node):
+class SshMachine(Node):
     """A machine that ssh reaches by a name. It has a copy of an image's files, and runs programs of the image from
     there."""
 
@@ -111,7 +111,7 @@ class Reached(Node):
     def of_image(self, program, preload=None) -> list[str]:
         """Return the words that start a program through the image's loader, in the copy, without any variable of the
         user there."""
-        words = rootfs.loaded(self.image, *program, preload=preload)
+        words = rootfs.loader_command(self.image, *program, preload=preload)
         return ["env", "-i", *(word.replace(str(self.image), self.root) for word in words)]
 
     def kept(self, program: list[str]) -> list[str]:
@@ -199,7 +199,7 @@ class ByName(Network):
     def set_up(self, on=HOST) -> None:
         """Make the host translate addresses of packets to the second machine. Raise Unavailable if that fails, or if
         the machine cannot be found."""
-        self.far = Reached(self.second)
+        self.far = SshMachine(self.second)
         self.sweep()
         # Only root has networks of its own that could need this.
         if not os.geteuid():
@@ -219,7 +219,7 @@ class Away:
     def examine(self, image: Image) -> None:
         """Raise Outage if ssh does not reach the machine."""
         try:
-            Reached(self.name).ask("true")
+            SshMachine(self.name).ask("true")
         except Unavailable as problem:
             remedy = f"look whether it is up, and whether ssh {self.name} reaches it"
             raise Outage(f"the second host {self.name} does not answer ({problem})", remedy) from problem
@@ -241,7 +241,7 @@ def ours(text: str) -> list[str]:
 def look(name: str) -> SecondHost:
     """Return the description of a second host. Raise Unavailable if ssh does not reach it, or if nothing can be
     measured with it."""
-    there = Reached(name)
+    there = SshMachine(name)
     said, here = (dict(line.partition(" ")[::2] for line in told) for told in (there.ask("sh", "-c", TELLS), _here()))
     if said["machine"] == here["machine"]:
         raise Unavailable(f"{name} is this machine")

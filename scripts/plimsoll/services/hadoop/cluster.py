@@ -19,9 +19,9 @@ from plimsoll.runtimes.base import Node, all_of
 from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
 from plimsoll.runtimes.networks import second_host
 from plimsoll.runtimes.networks.base import HostNetwork
+from plimsoll.services.containers import Services
 from plimsoll.services.hadoop import configuration, job_answers, rest
-from plimsoll.services.kept import Services
-from plimsoll.workloads import printed
+from plimsoll.workloads import program_output
 from plimsoll.workloads.base import InvalidOutput
 
 PROGRAM = "/opt/plimsoll/bin/hadoop.sh"
@@ -204,7 +204,7 @@ class Cluster:
         with process.stdout as told_by_client:
             submitted = job_answers.SUBMITTED.fullmatch(told_by_client.read())
         if process.returncode or not submitted:
-            said = printed.last_line(log, f"its client ended with {process.returncode}")
+            said = program_output.last_line(log, f"its client ended with {process.returncode}")
             raise Unavailable(f"the job was not submitted: {said}")
         return submitted[1]
 

@@ -73,7 +73,7 @@ def _folder(image: Image, seed: int, size: int) -> Path:
     return paths.image_store() / ".prices" / f"{image['id'].removeprefix('sha256:')[:16]}-{seed}-{size}"
 
 
-def made(image: Image, seed: int, size: int) -> Prices:
+def make(image: Image, seed: int, size: int) -> Prices:
     """Return data of at least `size` bytes; make them first if needed.
 
     Raise Unavailable if they cannot be made, or were changed since.
@@ -83,7 +83,7 @@ def made(image: Image, seed: int, size: int) -> Prices:
     if not noted.is_file():
         _make(image, seed, size, folder)
     try:
-        known = documents.of(noted, Noted)
+        known = documents.load(noted, Noted)
     except documents.Misfit as misfit:
         noted.unlink()
         raise Unavailable(f"{noted} is damaged ({misfit}); the data are made again at the next attempt") from misfit

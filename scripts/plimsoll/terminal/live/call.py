@@ -1,7 +1,7 @@
 """What one command of a user has done over several workflows, so that all of them count as one.
 
 `plimsoll reproduce` starts a workflow for each stage of measuring, and one for the pages. Each adds its steps to a file. A
-command is recognised by its start (plimsoll.measuring.given_up).
+command is recognised by its start (plimsoll.measuring.failing_groups).
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict
 from plimsoll import documents
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
-from plimsoll.measuring import given_up, record
+from plimsoll.measuring import failing_groups, record
 from plimsoll.planning import repetitions, timetable
 from plimsoll.terminal.live import words
 
@@ -55,9 +55,9 @@ class Later(NamedTuple):
 
 def read(results: Path) -> tuple[Call, bool]:
     """Return what earlier workflows of this command have done, and whether this is its first workflow."""
-    start = os.environ.get(given_up.VARIABLE, "")
+    start = os.environ.get(failing_groups.VARIABLE, "")
     with contextlib.suppress(documents.Misfit):
-        found = documents.of(results / FILE, Call)
+        found = documents.load(results / FILE, Call)
         if start and found["start"] == start:
             return found, False
     return {"start": start, "began": time.time(), "done": 0, "repeated": 0}, True
@@ -82,7 +82,7 @@ def later(results: Path, current: str, studies: Mapping[str, Study], plans: Mapp
     """
     if not followed():
         return Later()
-    hours = repetitions.asked(results / current, plans[current]["profile"]).hours or {}
+    hours = repetitions.read_request(results / current, plans[current]["profile"]).hours or {}
     budget = SHARE * 3600 * hours["given"][-1] if hours.get("given") else None
     names = list(studies)
     parts = [_pages(studies[name]) for name in names]

@@ -56,7 +56,7 @@ class Display:
             self._look()
         # Without a thread, the terminal shows the beginning and the end.
         with contextlib.suppress(OSError):
-            threads.started(self._keep_looking, daemon=True)
+            threads.start(self._keep_looking, daemon=True)
 
     def expect(self, queues: Sequence[Queue], later: call.Later) -> None:
         """Take the runs that are about to be measured, and what later workflows of this command should do."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll.config.studies import Study
-from plimsoll.errors import Damaged, plain
+from plimsoll.errors import DamagedFile, plain
 from plimsoll.interchange import Plan
-from plimsoll.measuring import given_up, progress, record, status
+from plimsoll.measuring import failing_groups, progress, record, status
 from plimsoll.terminal.live import words
 
 # Of runs that fail alike, this many are reported in full.
@@ -91,9 +91,9 @@ class OfStudy:
         run, found = row[0], row[3]
         try:
             made = record.read(self.queue.folder / "runs" / f"{run}.json")
-        except (Damaged, OSError):
+        except (DamagedFile, OSError):
             return ""
-        key = given_up.alike(made)
+        key = failing_groups.likeness_key(made)
         self._alike[key] += 1
         if self._alike[key] > MOST_ALIKE:
             return ""

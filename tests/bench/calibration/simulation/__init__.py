@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 from plimsoll.claims import book, findings, verdicts
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 
 from tests.bench.calibration import FOLDER, study, wilson, write
 from tests.bench.calibration.simulation import arrangements, kinds, rules, truths
@@ -48,7 +48,7 @@ def simulate(numbered: tuple[int, World]) -> list[dict]:
     return [_row(world, claim, *_judged(world, claim, inner, whole)) for claim in world.claims]
 
 
-def _judged(world: World, claim: dict, inner: Inner, whole: list[Measured]) -> tuple[list[Judged], int]:
+def _judged(world: World, claim: dict, inner: Inner, whole: list[StudyObservations]) -> tuple[list[Judged], int]:
     """Return (result of each draw, number of first draws in which the `whole` path says the same)."""
     own = "sound" in claim
     found = [study.whole(claim, Quick(world, values)) for values in inner.values] if own else inner.judge(claim)

@@ -55,7 +55,7 @@ class Inner:
                 if rows and _one_against(rows[draw], levels):
                     evidence = evidence._replace(supports=1.0)
             else:
-                evidence = verdicts.together(rows[draw], holds)
+                evidence = verdicts.combine(rows[draw], holds)
             size = judging.size_of(claim, quantity, {"shown": means[draw], "low": low}, levels.supports)
             result = Judged(verdicts.judge(evidence, *levels), size, low, high)
             judged.append((result, evidence))

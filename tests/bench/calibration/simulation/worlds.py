@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims.measured import Measured
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
 from scipy import special
 
@@ -90,7 +90,7 @@ class World:
         return np.minimum(self.values(random, level, noise, self.spread), self.limit)
 
 
-def observed(world: World, values: np.ndarray) -> Measured:
+def observed(world: World, values: np.ndarray) -> StudyObservations:
     """Return one draw as the workflow hands it to the judge: a table of observations, and one of runs."""
     cells, number, _ = values.shape
     cell, block, _ = np.indices(values.shape).reshape(3, -1)
@@ -101,14 +101,14 @@ def observed(world: World, values: np.ndarray) -> Measured:
     table["censored"] = flat >= world.limit
     runs = pd.DataFrame({"cell": np.repeat(np.arange(cells).astype(str), number), "status": "valid"})
     runs["transport"] = np.where(values[..., 0].reshape(-1) > 0, "shared memory", "TCP")
-    return Measured(study, plan, table, runs)
+    return StudyObservations(study, plan, table, runs)
 
 
 def _study_of(world: World) -> tuple[Study, dict]:
     return study_of(len(world.levels), "count" if world.values is events else "", world.times)
 
 
-class Quick(Measured):
+class Quick(StudyObservations):
     """Observations of one draw without tables, which is fast enough for many draws."""
 
     def __init__(self, world: World, values: np.ndarray):

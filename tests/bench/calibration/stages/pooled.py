@@ -70,7 +70,7 @@ def simulate(random: np.random.Generator, size: int, noise: float, first: int, m
 
 def _blocks(planned: np.ndarray, first: int, most: int, alike: bool) -> np.ndarray:
     """Return the blocks of each comparison, at least those of the first stage. What the time does not pay for gets no more."""
-    known = {value: blocks.needed(value, MARGIN, ALPHA, alike=alike) for value in np.unique(planned)}
+    known = {value: blocks.sample_size(value, MARGIN, ALPHA, alike=alike) for value in np.unique(planned)}
     number = np.vectorize(known.get)(planned)
     return np.where(number > most, first, np.maximum(number, first)).astype(int)
 

@@ -17,8 +17,8 @@ import yaml
 from plimsoll import designs
 from plimsoll.analysis import blocks, collect
 from plimsoll.claims import book, evaluate
-from plimsoll.claims.measured import Measured
 from plimsoll.claims.quantities.value import WITHIN_BLOCKS
+from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.features.time_budget import needs
 from plimsoll.planning import planner
@@ -185,7 +185,7 @@ def _of_cells(name: str) -> Iterator[Source]:
     plan = planner.make(study, studies.profile("quick"), small(), config, {})
     folder = PROJECT / "results/reference" / name
     tables = (collect.table(folder / file, plan["factors"]) for file in ("observations.csv", "runs.csv"))
-    measured = Measured(study, plan, *tables, brief=True)
+    measured = StudyObservations(study, plan, *tables, brief=True)
     _, rows = evaluate.evaluate(book.load(name), measured, study["alpha"])
     compared = rows[(rows["test"] == WITHIN_BLOCKS) & (rows["cell_a"] != rows["cell_b"])]
     # Only comparisons with as many blocks as most have, for example those of a first stage.

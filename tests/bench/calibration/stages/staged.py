@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims import compare, deciding, verdicts
+from plimsoll.claims import compare, decision_cost, verdicts
 from plimsoll.features.time_budget import needs
 
 from tests.bench.calibration import study
@@ -86,7 +86,7 @@ def _needed(world: World, begun: Cut, found: list[tuple[dict, list[dict]]], most
     strictly = [study.judged(claim, begun, needs.CLEAR)[0] for claim in world.claims]
     parts = needs.parts_of([result for result, _ in found], _table(found))
     noise = needs.Noise([part for each in parts.values() for part in each], begun.plan, ())
-    asked = needs.of(parts, needs.clear(strictly), noise, ALPHA)
+    asked = needs.of_claims(parts, needs.clear(strictly), noise, ALPHA)
     return [need.blocks for need in asked.needs if max(need.blocks.values()) <= most]
 
 
@@ -97,4 +97,4 @@ def _table(found: list[tuple[dict, list[dict]]]) -> pd.DataFrame:
 
 def _peeked(found: list[tuple[dict, list[dict]]], most: int) -> list[dict[str, int]]:
     still_open = [(result, rows) for result, rows in found if result["verdict"] == verdicts.INCONCLUSIVE]
-    return [dict.fromkeys(deciding.cells_of(_table([one])), most) for one in still_open]
+    return [dict.fromkeys(decision_cost.cells_of(_table([one])), most) for one in still_open]

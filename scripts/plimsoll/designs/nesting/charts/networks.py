@@ -142,7 +142,7 @@ def _name(client: str, server: str, network: str, open_vswitch: str) -> str:
     if client == server == "bare":
         return ends
     outer, _, inner = network.partition("+")
-    return words.switched(f"{ends}, {NETWORKS[outer]}" + (f" + {NETWORKS[inner]}" if inner else ""), open_vswitch)
+    return words.with_switch(f"{ends}, {NETWORKS[outer]}" + (f" + {NETWORKS[inner]}" if inner else ""), open_vswitch)
 
 
 def _fill(filled: bool) -> dict:

@@ -72,7 +72,7 @@ def against_any(observations: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
     def free(row: dict) -> list[tuple]:
         return [tuple({**row, "affinity": "any"}[factor] for factor in OF_DEPLOYMENT)]
 
-    return cells.compared(observations, summary, "ratio_to_any", free)
+    return cells.with_ratio(observations, summary, "ratio_to_any", free)
 
 
 def legend(figure: Figure, summary: pd.DataFrame) -> None:

@@ -97,7 +97,7 @@ def ratio_to(table: pd.DataFrame, reference: pd.Series, keys: list[str]) -> pd.S
     return table["mean"] / [means.get(key, np.nan) for key in table[keys].itertuples(index=False, name=None)]
 
 
-def compared(
+def with_ratio(
     observations: pd.DataFrame, summary: pd.DataFrame, ratio: str, references: Callable[[dict], list[tuple]]
 ) -> pd.DataFrame:
     """Return the summary with its column `ratio` as `ratio`, and its 95 % interval, `ratio_low` to `ratio_high`.
@@ -166,7 +166,7 @@ def sample_size(summary: pd.DataFrame) -> str:
     return f"n = {_span(summary['n'])}"
 
 
-def planned(data: FigureData, summary: pd.DataFrame) -> str:
+def planned_runs(data: FigureData, summary: pd.DataFrame) -> str:
     """Return the number of planned runs per cell: '(5 planned)' or '(4 to 12 planned)'.
 
     The number comes from the summary, or from the figure's cells if the summary does not have it.
@@ -194,7 +194,7 @@ def axis_label(label: str, unit: str) -> str:
 def bars_are(data: FigureData, summary: pd.DataFrame, reference: str) -> str:
     """Return what bars, whiskers, dots and numbers are, for a caption. `reference` names what the numbers are ratios to."""
     return (
-        f"Bars: mean of {sample_size(summary)} valid runs per cell {planned(data, summary)}; whiskers: 95 % interval of "
+        f"Bars: mean of {sample_size(summary)} valid runs per cell {planned_runs(data, summary)}; whiskers: 95 % interval of "
         f"the mean (Student's t); dots: single runs. Numbers above bars: ratio of the mean to {reference}, where its 95 % "
         f"interval leaves out 1 (Student's t of the logarithms of ratios within blocks){too_few(data)}. Profile {data.profile}."
     )

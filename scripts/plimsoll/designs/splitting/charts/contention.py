@@ -46,8 +46,8 @@ class Contention(Chart):
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
             "Memory contention ratio after Tudor and Teo: stall cycles that one rank alone does not have, over all other "
-            f"cycles. Bars: mean of {cells.sample_size(summary)} runs per cell {cells.planned(data, summary)} against the mean "
-            "of the runs of one rank on one core. Whiskers: 95 % interval of the mean (Student's t). Dots: single runs. "
+            f"cycles. Bars: mean of {cells.sample_size(summary)} runs per cell {cells.planned_runs(data, summary)} against the "
+            "mean of the runs of one rank on one core. Whiskers: 95 % interval of the mean (Student's t). Dots: single runs. "
             f"Profile {data.profile}."
         ) + cells.not_measured(data)
 

@@ -61,7 +61,7 @@ class Events(Chart):
     def _compared(self, data: FigureData, summary: pd.DataFrame) -> pd.DataFrame:
         if self._by_affinity(data):
             return affinity.against_any(data.observations, summary)
-        return cells.compared(data.observations, summary, "ratio_to_bare", cells.bare_metal)
+        return cells.with_ratio(data.observations, summary, "ratio_to_bare", cells.bare_metal)
 
     def _by_affinity(self, data: FigureData) -> bool:
         return data.options["bars"] == "affinity"

@@ -31,7 +31,7 @@ class Granularity(Chart):
         style.apply()
         (metric,) = data.metrics
         points = data.observations[data.observations["metric"] == metric]
-        table = cells.compared(points, summary, "ratio_to_bare", cells.bare_metal)
+        table = cells.with_ratio(points, summary, "ratio_to_bare", cells.bare_metal)
         table, points, unit = bars.scaled(table, points, data.metrics[metric]["unit"], ["hardware", "mode"])
         lines = cells.panels(summary, {"hardware": [], "mode": cells.MODES})
         levels = style.in_order(cells.LEVELS, summary["affinity"])
@@ -64,7 +64,7 @@ class Granularity(Chart):
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         (metric,) = data.metrics
         better = data.metrics[metric]["better"]
-        compared = cells.compared(data.observations, summary, "ratio_to_bare", cells.bare_metal)
+        compared = cells.with_ratio(data.observations, summary, "ratio_to_bare", cells.bare_metal)
         others = compared[compared["runtime"] != BARE]
         start = f"{data.title} by number of containers and runtime ({better} is better)."
         return f"{start} {cells.findings(data, others, 'bare metal')}"

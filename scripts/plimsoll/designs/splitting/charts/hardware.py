@@ -60,7 +60,8 @@ class Hardware(Chart):
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
             f"Bars: (UMA - NUMA) / NUMA of the geometric means of {cells.sample_size(summary)} valid runs in each setting "
-            f"{cells.planned(data, summary)}; whiskers: 95 % interval (Welch's test on logarithms). Profile {data.profile}."
+            f"{cells.planned_runs(data, summary)}; whiskers: 95 % interval (Welch's test on logarithms). "
+            f"Profile {data.profile}."
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:

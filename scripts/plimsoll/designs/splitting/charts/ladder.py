@@ -63,7 +63,7 @@ class Ladder(Chart):
             "A container for each rank; exactly subscribed, any processor. Each row changes what its label says in "
             "the row that it comes from: that above it, and bare metal where a label begins with the name of a runtime. "
             f"Points: ratio of the mean to that of bare metal, {cells.sample_size(summary)} valid runs per cell "
-            f"{cells.planned(data, summary)}; whiskers: its 95 % interval (Student's t of the logarithms of ratios within "
+            f"{cells.planned_runs(data, summary)}; whiskers: its 95 % interval (Student's t of the logarithms of ratios within "
             "blocks). Numbers: ratio to the row that it comes from, bold where its 95 % interval leaves out "
             f"1{cells.too_few(data)}. Profile {data.profile}."
         ) + cells.not_measured(data)
@@ -94,7 +94,7 @@ def _of_metric(data: FigureData, summary: pd.DataFrame) -> pd.DataFrame:
         (*TO_BARE, cells.bare_metal),
         (*OF_STEP, lambda row: _before(row, before[row["runtime"]])),
     ):
-        ends = cells.compared(data.observations, summary, ratio, references)
+        ends = cells.with_ratio(data.observations, summary, ratio, references)
         summary[low], summary[high] = ends["ratio_low"], ends["ratio_high"]
     return summary
 

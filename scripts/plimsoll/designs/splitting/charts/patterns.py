@@ -76,7 +76,7 @@ class Patterns(Chart):
                 tuple(one[factor] for factor in OF_DEPLOYMENT) for one in single if all(one[key] == row[key] for key in same)
             ]
 
-        return cells.compared(data.observations, summary, "ratio_to_one", of_one)
+        return cells.with_ratio(data.observations, summary, "ratio_to_one", of_one)
 
 
 def _looks(metrics: list[str]) -> dict[str, tuple[str, str]]:

@@ -89,7 +89,7 @@ class Profile(Chart):
             "Share of the ranks' time inside MPI functions, bare metal, ranks pinned, from runs of their own with the "
             "profiling library; what is grey is spent outside them. Each bar is one section of HPC Challenge, with the "
             f"barrier before it. Numbers: the share in all functions, mean of {cells.sample_size(summary)} runs "
-            f"{cells.planned(data, summary)}; whiskers: its 95 % interval (Student's t). Profile {data.profile}."
+            f"{cells.planned_runs(data, summary)}; whiskers: its 95 % interval (Student's t). Profile {data.profile}."
         ) + cells.not_measured(data)
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:

@@ -58,8 +58,8 @@ class Yielding(Chart):
         return (
             "Time from MPI_Init to MPI_Finalize, over-subscribed, one container and several (below: containers x ranks "
             f"in each); logarithmic scale, lower is better. Filled marks: mean of {cells.sample_size(summary)} "
-            f"runs per cell {cells.planned(data, summary)}; whiskers: 95 % interval of the mean (Student's t; one that reaches "
-            f"0 leaves the panel); white dots: single runs.{limited if summary['censored'].any() else ''} "
+            f"runs per cell {cells.planned_runs(data, summary)}; whiskers: 95 % interval of the mean (Student's t; one that "
+            f"reaches 0 leaves the panel); white dots: single runs.{limited if summary['censored'].any() else ''} "
             f"Profile {data.profile}."
         ) + cells.not_measured(data)
 
@@ -70,7 +70,7 @@ class Yielding(Chart):
         both = summary[summary["yield"] != "default"]
         keys = ["metric", "hardware", "mode", "scheme", "runtime", "affinity"]
         ratio = cells.ratio_to(summary, summary["yield"] == "default", keys)
-        compared = cells.compared(data.observations, both.assign(to_default=ratio[both.index]), "to_default", left_alone)
+        compared = cells.with_ratio(data.observations, both.assign(to_default=ratio[both.index]), "to_default", left_alone)
         findings = cells.findings(data, compared, CHOSEN)
         return f"{data.title}: run time by runtime, number of containers and yielding (lower is better). {findings}"
 

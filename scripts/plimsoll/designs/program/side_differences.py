@@ -1,0 +1,123 @@
+"""What differed between the two sides of a comparison, as it was observed: libraries, limits, settings, and counts."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import mean
+
+import pandas as pd
+
+from plimsoll.designs.program import watched_run
+from plimsoll.designs.program.factors import BESIDE, LOOK, WatchedRun
+from plimsoll.designs.program.watched_run import TOLD_FACTOR
+from plimsoll.measuring import record, status
+
+# Counts of a run of the program. They are shown if they differ by at least TOLD_FACTOR.
+COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (preempted)", "faults": "page faults"}
+# Libraries that often decide about speed, by the name of their file. At most MOST_FILES files are shown.
+FIRST_NAMED = ("BLAS", "libc", "libm", "ld-linux-x86-64", "libgomp", "libmpi")
+BLAS = re.compile("blas|mkl_|blis|lapack")
+MOST_FILES = 8
+# Counts below this are not told: they may differ by chance.
+FEW = 50
+# Changes that are at least this large, and are not chance, are a cost. p is adjusted for the comparisons of a stage.
+COSTLY, CHANCE = 0.01, 0.05
+
+
+def is_costly(row) -> bool:
+    """Return whether a comparison shows a change of at least COSTLY, in whichever direction, that is not chance."""
+    return bool(row.p_holm < CHANCE and abs(row.change) >= COSTLY)
+
+
+def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
+    """Return, for each comparison with a cost, its runtimes and a sentence for each difference that was observed."""
+    told = []
+    for row in ladder.itertuples():
+        if is_costly(row) and row.stage not in BESIDE:
+            names = (row.against, row.runtime)
+            sides = [_observed(records, row.stage, name) for name in names]
+            if all(sides):
+                watched = watched_run.differences(*(_looked(records, name) for name in names))
+                differs = [*watched, *differences(*sides)]
+                told.append({"runtime": row.runtime, "against": row.against, "adds": row.adds, "differs": differs})
+    return told
+
+
+def _observed(records: Path, stage: str, runtime: str) -> list[dict]:
+    """Return the records of a cell that count."""
+    paths = sorted((records / stage / runtime).glob("*.json"))
+    return [one for one in map(record.read, paths) if one["status"] in status.COUNTED]
+
+
+def _looked(records: Path, runtime: str) -> WatchedRun | None:
+    """Return what the watched run in a runtime showed; None if there is no such run that counts."""
+    seen = _observed(records, LOOK, runtime)
+    return seen[-1].get("looked") if seen else None
+
+
+def differences(before: list[dict], after: list[dict]) -> list[str]:
+    """Return a sentence for each difference between the records of two cells."""
+    a, b = before[-1], after[-1]
+    return [
+        *_messages(a, b),
+        *watched_run.settings(a["inside"], b["inside"]),
+        *_libraries(a["mapped"], b["mapped"]),
+        *_counts(before, after),
+    ]
+
+
+def _messages(a: Mapping, b: Mapping) -> list[str]:
+    """Return a sentence if the messages of MPI ranks travelled in another way."""
+    one, other = (carried(side["transport"]) if "transport" in side else None for side in (a, b))
+    return [f"messages: {one} before, {other} after"] if one and other and one != other else []
+
+
+def carried(transport: Mapping) -> str:
+    """Return how messages travelled, in words: the transport, and for shared memory whether single copies are allowed."""
+    way = transport["carried_by"]
+    return f"{way} (single copy {transport['single_copy']})" if "shared memory" in way else way
+
+
+def _libraries(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
+    """Return sentences about files with another build identifier. Files are matched by what their names begin with."""
+    named_a, named_b = (_by_name(mapped) for mapped in (a, b))
+    told = []
+    names = dict.fromkeys([*named_a, *named_b])
+    for name in sorted(names, key=lambda one: one not in FIRST_NAMED):
+        one, other = named_a.get(name), named_b.get(name)
+        if one is None or other is None:
+            path, _ = one or other
+            told.append(f"{path} is mapped only {'before' if one else 'after'}")
+        elif one[1] != other[1] or (name == "BLAS" and one[0] != other[0]):
+            told.append(f"{one[0]} (build {one[1][:12]}) before, {other[0]} (build {other[1][:12]}) after")
+    more = len(told) - MOST_FILES
+    return told if more <= 1 else [*told[:MOST_FILES], f"{more} other files that it maps differ"]
+
+
+def _by_name(mapped: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return (path, build identifier) of each file by its name up to the version. Libraries of FIRST_NAMED come first."""
+    named = {_name(path): (path, build) for path, build in mapped.items()}
+    return dict(sorted(named.items(), key=lambda one: (one[0] not in FIRST_NAMED, one[0])))
+
+
+def _name(path: str) -> str:
+    """Return the name by which a file is matched. Every library of linear algebra has the same one."""
+    name = Path(path).name.partition(".so")[0]
+    return "BLAS" if BLAS.search(name) else name
+
+
+def _counts(before: list[dict], after: list[dict]) -> list[str]:
+    told = []
+    for key, label in COUNTS.items():
+        a, b = (mean(timed["values"][key] for one in side for timed in one["timed"]) for side in (before, after))
+        low, high = sorted((a, b))
+        if high >= FEW and high >= TOLD_FACTOR * low:
+            told.append(f"{label}: {a:.0f} before, {b:.0f} after, in the mean of a run")
+    for name in ("throttled_seconds", "stolen_seconds"):
+        a, b = (
+            sum(one.get(name, 0.0) + (one["noise"].get("during", {}).get(name) or 0.0) for one in side)
+            for side in (before, after)
+        )
+        if max(a, b) > 0.05 and max(a, b) > TOLD_FACTOR * min(a, b):
+            told.append(f"{name.replace('_', ' ')}: {a:.2f} before, {b:.2f} after, in all runs")
+    return told

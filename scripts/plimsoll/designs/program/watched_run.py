@@ -1,0 +1,145 @@
+"""What a run shows that is watched and not timed: for the question why a step costs something.
+
+The timer watches the program (look.c). Libraries say which kernels they chose, if a variable asks them to. The loader of
+the C library says what it chose.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from plimsoll.designs.program.factors import WatchedRun
+from plimsoll.host import run_files
+
+# In the place of the number of runs, it makes the timer watch one.
+COUNT = "look"
+MOST_BYTES = 2**22
+LIBC_SECONDS = 10.0
+# Variables that make libraries print what they chose, and where their sentence has it.
+VARIABLES = {"OPENBLAS_VERBOSE": "2", "BLIS_ARCH_DEBUG": "1", "OMP_DISPLAY_ENV": "true"}
+PRINTED = {
+    "kernels of OpenBLAS": re.compile(r"^Core: (\S+)", re.MULTILINE),
+    "kernels of BLIS": re.compile(r"^libblis: selecting sub-configuration '([^']+)'", re.MULTILINE),
+    "threads of OpenMP": re.compile(r"^\s*(?:\[host\] )?OMP_NUM_THREADS ?= ?'([^']*)'", re.MULTILINE),
+    "binding of OpenMP": re.compile(r"^\s*(?:\[host\] )?OMP_PROC_BIND ?= ?'([^']*)'", re.MULTILINE),
+    "places of OpenMP": re.compile(r"^\s*(?:\[host\] )?OMP_PLACES ?= ?'([^']*)'", re.MULTILINE),
+}
+LOADER = re.compile(r"/ld-linux[^/]*$|/ld64[^/]*$")
+OF_LIBC = {
+    "C library": re.compile(r'^version\.version="([^"]*)"', re.MULTILINE),
+    "C library's processor": re.compile(r'^dl_platform="([^"]*)"', re.MULTILINE),
+    "C library's folders by processor": re.compile(r'^dl_hwcaps_subdirs="([^"]*)"', re.MULTILINE),
+    "C library's threshold for rep movsb": re.compile(r"^x86\.cpu_features\.rep_movsb_threshold=(\w+)", re.MULTILINE),
+    "C library's threshold for past the cache": re.compile(r"^x86\.cpu_features\.non_temporal_threshold=(\w+)", re.MULTILINE),
+}
+PREFERRED = re.compile(r"^x86\.cpu_features\.preferred\.(\w+)=0x1$", re.MULTILINE)
+# Kinds of file systems, by the number that statfs gives.
+FILE_SYSTEMS = {
+    0x794C7630: "overlay",
+    0x01021994: "tmpfs",
+    0xEF53: "ext4",
+    0x58465342: "xfs",
+    0x9123683E: "btrfs",
+    0x65735546: "fuse",
+    0x6969: "nfs",
+    0x0BD00BD0: "lustre",
+    0x47504653: "gpfs",
+    0x2FC12FC1: "zfs",
+    0x73717368: "squashfs",
+}
+# File systems of the kernel's own files: what is written there reaches no disk.
+OF_KERNEL = (0x9FA0, 0x62656572, 0x1CD1, 0x27E0EB, 0x63677270)
+COUNTED = {"huge": ("memory in huge pages (MiB)", 1 / 1024), "arenas": ("malloc arenas", 1.0), "tasks": ("tasks at once", 1.0)}
+# Counts are shown if they differ by at least this factor.
+TOLD_FACTOR = 1.5
+# Variables of every run.
+OWN = ("PATH", "HOME", "LANG", "PLIMSOLL_RUN", *VARIABLES)
+
+
+def read(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]) -> WatchedRun:
+    """Return what was seen of a watched run in `folder`, which mapped these files.
+
+    `enter` makes a command that runs another program as the watched one was run: in the same node, by the timer.
+    """
+    traced = _of_timer(run_files.text(folder / "looked", MOST_BYTES), folder)
+    said = run_files.text(folder / "0/stderr.txt", MOST_BYTES)
+    chosen = {name: ", ".join(dict.fromkeys(pattern.findall(said))) for name, pattern in PRINTED.items()}
+    own = {f"variable {name}": value for name, value in _variables(folder).items() if name not in OWN}
+    settings = {**own, **chosen, **_of_libc(folder, mapped, enter), **traced.pop("settings")}
+    return {**traced, "settings": {name: text for name, text in settings.items() if text}}
+
+
+def _of_timer(text: str, folder: Path) -> dict:
+    """Return what the timer wrote: whether the run was `traced`, calls that were `refused`, `counts`, and `settings`."""
+    traced, refused, counts, settings = False, {}, {}, {}
+    for kind, number, rest in (line.split(" ", 2) for line in text.splitlines()):
+        if kind == "traced":
+            traced = number == "1"
+        elif kind in COUNTED:
+            name, unit = COUNTED[kind]
+            counts[name] = round(int(number) * unit, 1)
+        elif kind != "written":
+            refused[f"{rest} ({kind})"] = int(number)
+        elif int(number) not in OF_KERNEL:
+            place = rest.replace(str(folder / "0/work"), "its folder")
+            settings[f"file system of files written in {place}"] = FILE_SYSTEMS.get(int(number), f"kind {int(number):#x}")
+    return {"traced": traced, "refused": refused, "counts": counts if traced else {}, "settings": settings}
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    pairs = (word.partition("=") for word in run_files.text(folder / "variables", MOST_BYTES).split("\0") if word)
+    return {name: value for name, _, value in pairs}
+
+
+def _of_libc(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]) -> dict[str, str]:
+    """Return what the loader of the program's C library says of its choices; empty for another one, or an old one."""
+    loader = next((path for path in mapped if LOADER.search(path)), None)
+    if not loader:
+        return {}
+    own = folder / "libc"
+    (own / "0/work").mkdir(parents=True)
+    os.link(folder / "variables", own / "variables")
+    words = enter([str(own), f"{LIBC_SECONDS:g}", "1", loader, "--list-diagnostics"])
+    try:
+        subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=3 * LIBC_SECONDS)
+    except subprocess.TimeoutExpired:
+        return {}
+    said = run_files.text(own / "0/stdout.txt", MOST_BYTES)
+    told = {name: match[1] for name, pattern in OF_LIBC.items() if (match := pattern.search(said))}
+    return {**told, "C library's preferences": ", ".join(PREFERRED.findall(said))}
+
+
+def differences(before: WatchedRun | None, after: WatchedRun | None) -> list[str]:
+    """Return a sentence for each difference between what was seen on the two sides of a step; empty if a side was not seen."""
+    if not (before and after):
+        return []
+    told = settings(before["settings"], after["settings"])
+    if not (before["traced"] and after["traced"]):
+        return [*told, "system calls could not be watched on both sides"]
+    return [*_refused(before["refused"], after["refused"]), *told, *_counts(before["counts"], after["counts"])]
+
+
+def settings(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each setting that differs."""
+    names = [name for name in dict.fromkeys([*a, *b]) if a.get(name) != b.get(name)]
+    return [f"{name}: {a.get(name, 'not there')} before, {b.get(name, 'not there')} after" for name in names]
+
+
+def _refused(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+    """Return sentences about system calls that were refused on one side only."""
+    told = []
+    for side, own, other in (("after", after, before), ("before", before, after)):
+        names = [f"{call} {number} times" for call, number in own.items() if call not in other]
+        told += [f"system calls refused only {side}: {', '.join(names)}"] if names else []
+    return told
+
+
+def _counts(before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
+    told = []
+    for name in before:
+        low, high = sorted((before[name], after[name]))
+        if high >= 1 and high >= TOLD_FACTOR * low:
+            told.append(f"{name}: {before[name]:g} before, {after[name]:g} after, at most")
+    return told

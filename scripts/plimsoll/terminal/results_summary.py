@@ -1,0 +1,231 @@
+"""Summarise results on the terminal: answers, counts of verdicts, the most telling claims, and where to read on.
+
+Only decided claims are shown. Contradicted ones come first, as they are news to a reader who knows the paper. Among
+claims with the same verdict, those come first whose interval lies furthest from no effect, in widths of the interval. A
+comparison that shows two sides to be alike is ranked by how far its interval lies inside the margin.
+"""
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from plimsoll import spelling
+from plimsoll.claims import findings, quantities, verdicts
+from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
+from plimsoll.config.studies import Study
+from plimsoll.pages import wording
+from plimsoll.pages.formats import interval
+from plimsoll.planning import forecasts
+
+TOLD = 5
+# At most this many conditional claims are shown besides, the first in the paper.
+CONDITIONAL = 2
+POINTS = " points"
+# At most this many contradicted claims are shown if there are reproduced ones too.
+CONTRADICTED = 3
+RULE = (
+    f"Shown are at most {TOLD} decided claims of each study: those whose 95 % interval lies furthest from no effect, in widths "
+    f"of the interval. Contradicted ones stand first, at most {CONTRADICTED} where others are reproduced. Conditional ones "
+    f"stand last, at most {CONDITIONAL}. Verdicts near the border change from day to day."
+)
+
+
+def telling(row: dict) -> float:
+    """Return how far a comparison's interval lies from no effect, in widths of the interval.
+
+    If the sides are alike, return how far it lies inside the margin. `row` has `low` and `high` (fractions), `margin`
+    and `scale`. Ratios are taken as logarithms: half as much is as far as twice as much. Return -1 for a share of runs,
+    and for a row without an interval of an effect.
+    """
+    low, high = row["low"], row["high"]
+    if row["scale"] == SHARE or not (math.isfinite(low) and math.isfinite(high)):
+        return -1.0
+    margin = row["margin"]
+    if row["scale"] == RATIO and low > -1:
+        low, high, margin = math.log1p(low), math.log1p(high), math.log1p(margin)
+    width = max(high - low, 1e-9)
+    away = max(low, -high)
+    return away / width if away > 0 else max(0.0, margin - max(-low, high)) / width
+
+
+def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> list[tuple[dict, dict]]:
+    """Return the most telling claims as pairs (result, row), at most `number`.
+
+    The row is the average of a claim that is judged by it, and otherwise the comparison that shows the claim best.
+    `results` are verdicts on claims (plimsoll.claims.findings), and `comparisons` the rows that they rest on. Only
+    reproduced and contradicted claims are returned. Claims that repeat others are left out.
+    """
+    ranked = {}
+    for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED):
+        rows = {}
+        for row in comparisons:
+            if row["verdict"] == verdict:
+                rows.setdefault(row["claim"], []).append(row)
+        of_verdict = [result for result in findings.without_repeats(results) if result["verdict"] == verdict]
+        pairs = [(result, row) for result in of_verdict if (row := _shows(result, rows.get(result["id"], [])))]
+        # The sort is stable: claims that are equally telling stay in the paper's order.
+        ranked[verdict] = sorted(pairs, key=lambda pair: -telling(pair[1]))
+    contradicted, reproduced = ranked[verdicts.CONTRADICTED], ranked[verdicts.REPRODUCED]
+    first = contradicted[: max(CONTRADICTED, number - len(reproduced))][:number]
+    return [*first, *reproduced[: number - len(first)]]
+
+
+def _shows(result: dict, rows: list[dict]) -> dict | None:
+    """Return the average, as a row, of a claim that is judged by it; otherwise the most telling of `rows`, if any."""
+    if result["holds"] == verdicts.AVERAGE and wording.on_the_whole(result):
+        return {**result["whole"], "scale": quantities.find(result["quantity"]).scale}
+    told = [
+        # The margin of a printed value is in odds, and its interval is not. So only the distance from no effect counts.
+        {**row, "margin": 0.0} if quantities.find(wording.quantity_of(result, row)).printed else row
+        for row in rows
+    ]
+    return max(told, key=telling, default=None)
+
+
+def effect(result: dict, row: dict) -> str:
+    """Return the effect of one of a claim's comparisons with its 95 % interval, as text.
+
+    The kind of effect follows if it is not a difference.
+    """
+    of_row = {**result, "quantity": wording.quantity_of(result, row)}
+    show = wording.one_scale(wording.shower(of_row), row)
+    number, bracket, rest = interval(row["effect"], row["low"], row["high"], show).partition(" [")
+    return f"{number}{bracket}{rest.replace(POINTS, '')}{_kind(of_row)}"
+
+
+def _kind(result: dict) -> str:
+    """Return what the effects of a claim are, in brackets; empty if they are simply differences."""
+    words = wording.kind(result)
+    return "" if words == Quantity.effect_in_words else f" ({words})"
+
+
+def text(
+    study: str,
+    results: list[dict],
+    comparisons: list[dict],
+    short: Callable[[str, str], str],
+    width: int = 80,
+    answers: Iterable[str] = (),
+) -> str:
+    """Return the summary of a study: counts of verdicts, the `answers` to its question, and the most telling claims.
+
+    Lines have at most `width` characters. `short(cell, metric)` names a cell for people.
+    """
+    counted = findings.without_repeats(results)
+    numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
+    sizes = findings.sizes(counted)
+    beside = [f"{sizes['as_large']} of the {sizes['sized']} with a printed size as large as that"] if sizes["sized"] else []
+    beside += [f"{sizes['in_part']} in part"] if sizes["in_part"] else []
+    numbers[0] += f" ({'; '.join(beside)})" if beside else ""
+    fragile = findings.fragile(counted)
+    numbers += [f"{fragile} of the decided {wording.FRAGILE}"] if fragile else []
+    lines = _wrapped(f"{study}: {len(counted)} claims: {', '.join(numbers)}", "", width)
+    for answer in answers:
+        lines += ["", *_wrapped(answer, "  ", width)]
+    conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
+    told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons)]
+    for result, here in [*told, *((result, wording.by_arrangement(result)) for result in conditional)]:
+        lines += ["", *_wrapped(f"{findings.verdict_of(result)} ({result['id']}): {result['statement']}", "  ", width)]
+        lines += _wrapped(wording.asked_in_part(result), "    ", width)
+        lines += _wrapped(here, "    ", width)
+        lines += _wrapped(wording.fragile(result) if result.get("robust") is False else "", "    ", width)
+        lines += _wrapped(wording.unobserved_neighbours(result), "    ", width)
+    if not any(result["verdict"] in verdicts.SETTLED for result in counted):
+        lines.append("  None of them is decided here.")
+    return "\n".join(lines)
+
+
+def _here(result: dict, row: dict, short: Callable[[str, str], str]) -> str:
+    """Return what was measured here: the average of a claim that is judged by it, or otherwise a comparison.
+
+    An average has no cells of its own.
+    """
+    if "cell_a" not in row:
+        return wording.on_the_whole(result) + _kind(result)
+    return f"Here: {effect(result, row)}; {_what(row, short)}{_share(result)}"
+
+
+def _what(row: dict, short: Callable[[str, str], str]) -> str:
+    a, b = (row[f"cell_{side}"] for side in ("a", "b"))
+    metrics = row["metric"], row["metric_b"] or row["metric"]
+    named = short(a, metrics[0])
+    if b and b != "the paper":
+        named += f" against {_other(named, short(b, metrics[1]))}"
+    return f"{row['label']}, {named}" if row["scale"] != SHARE else named
+
+
+def _other(name: str, other: str) -> str:
+    """Return the words of another cell's name that the first cell's name does not have.
+
+    Return the whole name if the names have different numbers of words, or do not differ.
+    """
+    words = other.split()
+    differing = [word for word, first in zip(words, name.split(), strict=False) if word != first]
+    return " ".join(differing).rstrip(",") if differing and len(words) == len(name.split()) else other
+
+
+def _share(result: dict) -> str:
+    number, agreeing = result["comparisons"], result["comparisons_" + result["verdict"]]
+    return f" ({agreeing} of {number} comparisons)" if number > 1 else ""
+
+
+def _wrapped(words: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        words, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def naming(short: Callable[[str, dict], str], metrics: dict[str, dict]) -> Callable[[str, str], str]:
+    """Return a function that names a cell for people, in a comparison of a metric.
+
+    A name that is not a cell's stays as it is.
+    """
+    return lambda cell, metric: short(cell, metrics[metric]) if metric in metrics and "/" in cell else cell
+
+
+def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> str:
+    """Return the summary that is printed at the end: each study, from its results in `folder`, and where to read on.
+
+    `studies` are the studies by name.
+    """
+    from plimsoll.pages import verdict_page
+
+    told, pages = [], [folder / "index.html", folder / "claims.html"]
+    for name, study in studies.items():
+        verdicts_of, compared = (folder / name / file for file in verdict_page.FILES[:2])
+        if not verdicts_of.is_file():
+            told.append(f"{name}: no verdicts yet; {spelling.command('reproduce', name)} makes them.")
+            continue
+        results, comparisons = verdict_page.read(verdicts_of, compared)
+        rows = comparisons.to_dict("records")
+        for row in rows:
+            row.update({key: "" for key in ("metric_b", "cell_b", "label") if row[key] != row[key]})
+        short = naming(study.design.report.cell_label, study["metrics"])
+        told.append(text(name, results, rows, short, width, _answers(folder / name / "answer.csv", study)))
+        pages.append(folder / name / "report.html")
+    there = [str(page) for page in pages if page.is_file()]
+    last = _wrapped(RULE, "", width) + (_wrapped(f"Read on: {', '.join(there)}", "", width) if there else [])
+    return "\n\n".join([*told, "\n".join(last)])
+
+
+def _answers(path: Path, study: Study) -> list[str]:
+    """Return each answer to the question of a study and its recommendation, as the pages word them.
+
+    They follow from the file that the stage `claims` left.
+
+    Return nothing without that file.
+    """
+    from plimsoll.claims import answer
+    from plimsoll.pages import answer as answer_page
+
+    if not path.is_file():
+        return []
+    shown = answer_page.for_template(answer.read(path), study, forecasts.given_time(study["id"], path.parent))
+    return [line for one in shown for line in _lines(one)]
+
+
+def _lines(answer: dict) -> list[str]:
+    """Return the answer, and the recommendation that follows from it if there is one."""
+    named = " ".join(filter(None, ["The answer", answer["name"]]))
+    return [f"{named}: {answer['said']}", *filter(None, [answer["recommendation"]])]
