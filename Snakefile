@@ -52,7 +52,7 @@ for file in features.rules():
     include: str(file)
 
 
-# A workflow that has this one as a module calls these three as well (docs/how-to/cluster.md).
+# A workflow that has this one as a module calls these three as well (docs/how-to/module.md).
 onstart:
     show_progress()
     alone_and_at_home()

@@ -1,6 +1,7 @@
 """Imports of the package go one way: down its layers, never between designs, and never in a circle."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -83,6 +84,17 @@ def graph() -> dict[str, set[str]]:
 def test_every_room_has_a_layer(graph):
     assert {room_of(name) for name in graph} <= set(LAYER)
     assert set(LAYER) <= {room_of(name) for name in graph}
+
+
+def test_the_page_of_the_architecture_has_the_rooms_in_their_order():
+    page = (PROJECT / "docs/explanation/architecture.md").read_text()
+    section = page.split("\n## The package\n")[1].split("\n## ")[0]
+    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    rows = [[name.partition("/")[0] for name in re.findall(r"`([^`]*)`", cell)] for cell in cells]
+    assert rows[0] == ["features"]
+    rooms = [name for row in rows[1:] for name in row]
+    assert {*rooms} == set(LAYER) - {"a feature"}
+    assert [LAYER[name] for name in rooms] == sorted((LAYER[name] for name in rooms), reverse=True)
 
 
 def test_imports_run_down(graph):
