@@ -19,8 +19,24 @@ alone() {
     PLIMSOLL_ALONE=1 exec flock --close "$PREFIX/.lock" bash "$@"
 }
 
+# How long another package manager is waited for (s).
+APT_SECONDS="${PLIMSOLL_APT_SECONDS:-300}"
+
 # Waits for another package manager instead of failing at its lock.
-apt_get() { apt-get -qq -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >/dev/null; }
+apt_get() { apt-get -qq -y -o "DPkg::Lock::Timeout=$APT_SECONDS" -o Acquire::Retries=3 "$@" >/dev/null; }
+
+# Fetches the package lists. Their lock is one that no option of apt-get waits for: another set-up, or a timer, may have it.
+update_lists() {
+    local said end=$((SECONDS + APT_SECONDS))
+    until said=$(apt_get update 2>&1); do
+        if [[ $said != *"Could not get lock"* ]]; then
+            printf '%s\n' "$said" >&2
+            die "the package lists could not be fetched: check the network and the APT sources, then run again."
+        fi
+        [ "$SECONDS" -lt "$end" ] || die "another package manager has had the package lists for $APT_SECONDS s: let it end, then run again."
+        sleep 1
+    done
+}
 
 # Programs or files, one of which shows that a package is installed, however it was. Other packages have a program of
 # their own name. For an empty entry dpkg decides: a program of that name may be a dynamic one, and a module is no
@@ -72,7 +88,7 @@ need_packages() {
     # A package manager that was killed half-way refuses all work until this has been done.
     dpkg --configure -a >/dev/null || true
     say "installing ${missing[*]}"
-    apt_get update || die "the package lists could not be fetched: check the network and the APT sources, then run again."
+    update_lists
     apt_get install --no-install-recommends "${missing[@]}" \
         || die "$why needs the packages ${missing[*]}, which could not be installed: run 'apt-get install ${missing[*]}' to see why."
 }

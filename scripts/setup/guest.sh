@@ -13,7 +13,7 @@ need_packages "A virtual machine" "${packages[@]}"
 [ -f "$folder/boot/vmlinuz" ] && exit 0
 
 say "fetching a kernel for virtual machines"
-apt_get update || die "the package lists could not be fetched: check the network and the APT sources, then run again."
+update_lists
 mkdir -p "$PREFIX"
 kernel="$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image-/ {print $2; exit}')"
 new="$PREFIX/.guest.new"

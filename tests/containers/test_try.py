@@ -228,6 +228,42 @@ def test_two_planted_steps_are_named_and_what_gives_them_back_is_measured(tmp_pa
     assert "seccomp: 0 before, 2 after" in steps["the seccomp filter"]
 
 
+# Appends small records as SQLite does: each is on the disk, with a journal that says how to undo it, before the next one.
+RECORDS = """
+import os, sys
+
+def write(path, content, mode):
+    with open(path, mode) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+path = sys.argv[1]
+for number in range(60):
+    write(path + "-journal", b"%8d" % number, "wb")
+    write(path, b"%120d" % number, "ab")
+    os.remove(path + "-journal")
+print(os.path.getsize(path))
+os.remove(path)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("path", "in_layer"), [("/tmp/records", True), ("records", False)], ids=["layer", "volume"])
+def test_records_in_a_containers_layer_are_told_with_the_volume_that_they_could_be_on(tmp_path, path, in_layer):
+    """In the level `files` /tmp is in memory, so a layer costs what a disk does. The program's folder is always a volume."""
+    (tmp_path / "run.py").write_text(RECORDS)
+    told = measured(tmp_path, "--minutes", "6", "--width", "10%", "--", "/usr/bin/python3", "run.py", path)
+    of_wall = [one for one in told["comparisons"] if one["metric"] == "wall"]
+    [container] = [one for one in of_wall if (one["stage"], one["runtime"], one["against"]) == ("first", "docker", "files")]
+    assert (container["change"] > 1) == in_layer, told["answer"]
+    if in_layer:
+        answer, layer = " ".join(told["answer"]), "the container's root file system and its cgroup's limits"
+        assert f"come with {layer}" in answer and "With --volume /tmp --volume /var/tmp it is " in answer
+        steps = {one["adds"]: one["differs"] for one in told["why"]}
+        assert "file system of files written in /tmp: tmpfs before, overlay after" in steps[layer]
+
+
 def saved(folder) -> None:
     """Save the tutorial's programs as a reader does: each under the name before its block."""
     text = TUTORIAL.read_text()

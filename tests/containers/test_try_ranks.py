@@ -1,5 +1,6 @@
 """MPI ranks of a user's program for real: started in one container and split over two, and what carried their messages."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import subprocess
 import pytest
 import yaml
 from plimsoll import designs, measure, paths, runtimes
+from plimsoll.designs.program.factors import FIRST
 from plimsoll.errors import Unavailable
 from plimsoll.features.try_program import start, study
 from plimsoll.measuring import lock
@@ -45,7 +47,17 @@ def ring(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ring")
     (folder / "ring.c").write_text(RING)
     subprocess.run(["mpicc", "-O2", "-o", "ring", "ring.c"], cwd=folder, check=True)
-    done = plimsoll(folder, "try", "--dry-run", "--ranks", "2", "--containers", "1,2", "--", "./ring", seconds=300)
+    with made(folder, "--ranks", "2", "--containers", "1,2", "--", "./ring") as study_of_ring:
+        yield study_of_ring
+
+
+@contextlib.contextmanager
+def made(folder, *words: str):
+    """Make the study of a program, and yield its place, its content and its image.
+
+    Its configuration is in use until the context ends.
+    """
+    done = plimsoll(folder, "try", "--dry-run", *words, seconds=300)
     assert done.returncode == 0, done.stderr[-2000:]
     with pytest.MonkeyPatch.context() as patched:
         place = study.place_of(folder / "my-study.yaml")
@@ -55,15 +67,15 @@ def ring(tmp_path_factory):
         yield place, yaml.safe_load(place.file.read_text()), image
 
 
-def attempted(ring, runtime: str, **program) -> dict:
-    """Return what one attempt at a run of the study in a runtime has found. `program` has keys of the study's program."""
-    place, content, image = ring
+def attempted(of_study, runtime: str, stage: str = FIRST, **program) -> dict:
+    """Return what one attempt at a run of a study has found (`made`). `program` has keys of the study's program."""
+    place, content, image = of_study
     try:
         runtimes.find(runtime).check()
     except Unavailable as reason:
         pytest.skip(str(reason))
     changed = {**content["program"], **program}
-    wanted = {"program": changed, "experiments": {"first": {"runtime": [runtime]}}}
+    wanted = {"program": changed, "experiments": {stage: {"runtime": [runtime]}}}
     config = {"runtimes": {runtime: "optional"}}
     [(_, cell)] = designs.find("program").cells.wanted(wanted, {}, {"sizes": {"host": []}}, config, {})
     limits = {"idle": CALM, "neighbours": {"share": 1.0, "seconds": 100000}}

@@ -223,7 +223,7 @@ def test_what_files_say_is_escaped(folders, tmp_path):
     text = (out / "compare.html").read_text()
     assert "<script>alert" not in text and "&lt;script&gt;alert" in text
     properties = {one.get("name"): one.get("value") for one in ET.parse(out / "compare.junit.xml").getroot().iter("property")}
-    assert "<script>alert('x')</script> & \"y\" ?" in properties["kernel"]
+    assert "<script>alert('x')</script> & \"y\" \N{REPLACEMENT CHARACTER}" in properties["kernel"]
 
 
 @pytest.mark.usefixtures("unillustrated")

@@ -222,6 +222,34 @@ def test_netperf_alone_is_a_baseline_on_one_core_only(planned, jha2021):
     assert f"with {PLACEMENTS[OTHER_CORE]} (alone a client and a server on two cores wait to be woken" in said
 
 
+@pytest.mark.parametrize("left", [[SAME_CORE, OTHER_CORE], [OTHER_CORE]])
+def test_a_placement_that_a_study_leaves_out_is_compared_nowhere(jha2021, config, small_host, left):
+    jha2021["experiments"]["interference"]["placement"] = left
+    plan = planner.make(jha2021, studies.profile("quick"), small_host, config, {})
+    asked = evaluate.asking(plan, jha2021)
+    assert list(asked) == [PLACEMENTS[name] for name in left]
+    measured = StudyObservations(
+        jha2021, plan, observed(plan, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"])
+    )
+    claims = {claim["id"]: claim for claim in book.load("jha2021")}
+    for name in ("c88", "c91", "c95"):
+        _, rows = evaluate.one(claims[f"jha2021-{name}"], measured, asked, jha2021["alpha"])
+        placed = {row[side].rpartition("/")[2] for row in rows for side in ("cell_a", "cell_b") if "netperf" in row[side]}
+        assert placed and placed <= set(left)
+
+
+def test_a_microservice_without_a_cell_is_not_measured(jha2021, config, small_host):
+    """The runtime that claims are about is off, and only another one has cells."""
+    for experiment in jha2021["experiments"].values():
+        experiment["runtime"] = ["docker", "podman"]
+    runtimes = {**config["runtimes"], "docker": "off", "podman": "optional"}
+    plan = planner.make(jha2021, studies.profile("quick"), small_host, {**config, "runtimes": runtimes}, {})
+    claims = {claim["id"]: claim for claim in book.load("jha2021")}
+    measured = StudyObservations(jha2021, plan, observed(plan, jha2021), pd.DataFrame(columns=["status"]))
+    result, rows = evaluate.one(claims["jha2021-c88"], measured, evaluate.asking(plan, jha2021), jha2021["alpha"])
+    assert (result["verdict"], result["reason"], rows) == (verdicts.NOT_TESTABLE, evaluate.NO_CELLS, [])
+
+
 def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha2021):
     """STREAM's four kernels belong to one run. Together they count as much as Linpack's only metric, not four times as much."""
     observations = observed(planned, jha2021)

@@ -176,6 +176,38 @@ def test_an_environment_that_is_half_installed_is_made_again(environment, tmp_pa
     assert environment().wait(60) == 0 and made(tmp_path) == 2
 
 
+# A replacement for Debian's package manager: it notes its commands, and cannot fetch the lists while a file `fails` says why.
+FETCHES = """#!/bin/sh
+for word; do case "$word" in update|install) echo "$word" >>said ;; esac; done
+[ "$word" = update ] && [ -e fails ] || exit 0
+cat fails >&2
+rm fails
+exit 100
+"""
+AS_ROOT = f'. {PROJECT}/scripts/setup/common.sh; is_root() {{ return 0; }}; need_packages "A runtime" no-such-package'
+HELD = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
+OFFLINE = "E: Failed to fetch http://example.org/InRelease"
+
+
+@pytest.mark.parametrize(
+    ("fails", "seconds", "commands", "told"),
+    [
+        (HELD, "30", "update\nupdate\ninstall\n", ""),
+        (HELD, "0", "update\n", "setup: another package manager has had the package lists for 0 s: "),
+        (OFFLINE, "30", "update\n", f"{OFFLINE}\nsetup: the package lists could not be fetched: check the network"),
+    ],
+)
+def test_package_lists_that_another_one_fetches_are_waited_for(tmp_path, fails, seconds, commands, told):
+    (tmp_path / "fails").write_text(f"{fails}\n")
+    for name, text in (("apt-get", FETCHES), ("dpkg", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    variables = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PLIMSOLL_APT_SECONDS": seconds}
+    done = subprocess.run(["bash", "-c", AS_ROOT], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=30)
+    assert (tmp_path / "said").read_text() == commands
+    assert done.stderr.startswith(told) and done.returncode == bool(told), done.stderr
+
+
 # A replacement for Debian's package manager: it has no package, and waits first while the file `waits` exists.
 APT = """#!/bin/sh
 if [ -e waits ] && [ -e "$PLIMSOLL_POLICY" ]; then touch installs; while [ -e waits ]; do sleep 0.02; done; fi

@@ -2,7 +2,9 @@
 
 import json
 import os
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +15,7 @@ from plimsoll.designs.program import ranks as running
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import program_answer, ranks, stages, study, timer
-from plimsoll.mpi import launch, reports
+from plimsoll.mpi import launch
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.unit.test_program import STUDY, WALL
@@ -193,8 +195,36 @@ def test_the_timer_starts_a_rank_with_the_launchers_variables_and_reports_it(tmp
     assert (done.returncode, done.stdout) == (7, "0 yes none\n")
     [one] = running.reports_of(tmp_path / "0", 1)
     assert 0.2 <= one["ended"] - one["begun"] < 15 and not one["left"] and one["shared_memory_segments"] == 0
-    assert one["single_copy"] in ("allowed", "refused", "unavailable") and one["network_bytes"]["all"] >= 0
+    assert one["single_copy"] in ("allowed", "refused", "unavailable") and one["connections"] == []
     assert (tmp_path / "0/inside").is_file() and "/sh" in (tmp_path / "0/mapped").read_text().replace("/dash", "/sh")
+
+
+ACCEPTS = "import socket, sys, time; one = socket.socket(fileno=int(sys.argv[1])).accept(); time.sleep(0.2)"
+CONNECTS = "import socket, sys, time; one = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); time.sleep(0.2)"
+
+
+def test_the_timer_sees_the_connections_of_ranks_and_of_no_other_program(tmp_path):
+    for folder in ("work", "ranks"):
+        (tmp_path / "0" / folder).mkdir(parents=True)
+    (tmp_path / "variables").write_text("")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_server(("127.0.0.1", 0)) as of_others,
+        socket.create_connection(of_others.getsockname()),
+        of_others.accept()[0],
+    ):
+        programs = ([ACCEPTS, str(server.fileno())], [CONNECTS, str(server.getsockname()[1])])
+        started = [
+            subprocess.Popen(
+                [timer.built(), "--rank", tmp_path, "0", sys.executable, "-c", *words],
+                env={"OMPI_COMM_WORLD_RANK": str(rank)},
+                pass_fds=[server.fileno()],
+            )
+            for rank, words in enumerate(programs)
+        ]
+        assert [process.wait(20) for process in started] == [0, 0]
+    made = running.reports_of(tmp_path / "0", 2)
+    assert [len(rank["connections"]) for rank in made] == [1, 1] and running.connected(made)
 
 
 def test_the_timer_needs_a_launcher_for_ranks(tmp_path):
@@ -257,6 +287,12 @@ def test_the_transport_is_among_what_differed(monkeypatch):
     assert side_differences.differences(side("TCP"), side("TCP", "refused")) == []
     without = [{key: value for key, value in side("TCP")[0].items() if key != "transport"}]
     assert side_differences.differences(without, without) == []
+    # Messages that were not seen do not differ.
+    assert (
+        side_differences.differences(side("shared memory"), side("nothing"))
+        == side_differences.differences(side("nothing"), side("TCP"))
+        == []
+    )
 
 
 def test_a_study_of_ranks_has_them_in_its_fingerprint():
@@ -265,7 +301,26 @@ def test_a_study_of_ranks_has_them_in_its_fingerprint():
     assert ranks.parameters(None) == {} and json.dumps(ranks.launched(None)) == "[]"
 
 
-@pytest.mark.parametrize(("seen", "carried"), [((1, 2), "shared memory"), ((2, 2), "shared memory"), ((1, 1), "TCP")])
-def test_a_rank_that_ended_before_the_last_look_shares_memory_like_the_others(seen, carried):
-    ranks = [{"shared_memory_segments": each, "network_bytes": {"all": 1}, "single_copy": "allowed"} for each in seen]
-    assert reports.transport(running.alike(ranks))["carried_by"] == carried
+OTHERS = ["0100007F:9C40", "0100007F:1F90"]
+ENDS = [["020011AC:0400", "030011AC:0401"], ["030011AC:0401", "020011AC:0400"]]
+
+
+@pytest.mark.parametrize(
+    ("segments", "connections", "carried"),
+    [
+        ((2, 2), ([OTHERS], [OTHERS]), "shared memory"),
+        # A rank that ended before the last look was seen with fewer segments.
+        ((1, 2), ([], []), "shared memory"),
+        ((1, 1), ([OTHERS, ENDS[0]], [ENDS[1]]), "TCP"),
+        ((2, 2), (ENDS[:1], ENDS[1:]), "shared memory and TCP"),
+        # A program may hold both ends of a connection itself, or one to another program.
+        ((1, 1), (ENDS, [OTHERS]), "nothing"),
+        ((0, 0), ([], []), "nothing"),
+    ],
+)
+def test_messages_travel_as_the_ranks_were_seen_and_not_as_others_use_the_network(segments, connections, carried):
+    seen = [
+        {"single_copy": "allowed", "shared_memory_segments": mapped, "connections": held}
+        for mapped, held in zip(segments, connections, strict=True)
+    ]
+    assert running.transport(seen)["carried_by"] == carried

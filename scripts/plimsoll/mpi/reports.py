@@ -11,6 +11,8 @@ MANY_BYTES = 10_000_000
 # Prefixes of a runtime's lines that do not explain a failure, and the maximal length of a quoted failure (characters).
 REMARKS = ("INFO:", "WARNING:")
 LONGEST = 200
+# What carried messages where no transport was seen.
+NOTHING = "nothing"
 
 
 def transport(ranks: Sequence[dict]) -> dict:
@@ -24,13 +26,18 @@ def transport(ranks: Sequence[dict]) -> dict:
     network = sum(sum(rank["network_bytes"].values()) for rank in ranks)
     shared = max(segments) > 1
     tcp = min(segments) < len(ranks) or network > MANY_BYTES * len(ranks)
-    names = [name for name, used in (("shared memory", shared), ("TCP", tcp and len(ranks) > 1)) if used]
     return {
-        "carried_by": " and ".join(names) or "nothing",
+        "carried_by": carried_by(shared, tcp and len(ranks) > 1),
         "shared_memory_segments": segments,
         "network_bytes": network,
         "single_copy": ranks[0]["single_copy"],
     }
+
+
+def carried_by(shared: bool, tcp: bool) -> str:
+    """Return the transports that carried messages, in words."""
+    names = [name for name, used in (("shared memory", shared), ("TCP", tcp)) if used]
+    return " and ".join(names) or NOTHING
 
 
 def first_words(folder: Path) -> str:

@@ -13,7 +13,7 @@ from plimsoll import design, workloads
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, CASES, NOBODY, views
-from plimsoll.designs.interference.factors import BREAKING, OTHERS, PLACEMENTS, REST, SAME, InterferenceCell
+from plimsoll.designs.interference.factors import BREAKING, FREE, OTHERS, PLACEMENTS, REST, SAME, InterferenceCell
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
@@ -43,8 +43,8 @@ class Contrasts(design.Contrasts):
         def asked(claim: dict) -> list[Contrast]:
             contrasts: dict[Contrast, None] = {}
             for metric_a, metric_b in _metrics(claim, study["metrics"]):
-                of_a = by_benchmark[study["metrics"][metric_a]["benchmark"]]
-                of_b = by_benchmark[study["metrics"][metric_b]["benchmark"]]
+                # A microservice whose cells are not in the plan has no views.
+                of_a, of_b = (by_benchmark.get(study["metrics"][name]["benchmark"], []) for name in (metric_a, metric_b))
                 for contrast in _of_metrics(claim, metric_a, of_a, metric_b, of_b):
                     contrasts.setdefault(contrast)
             return list(contrasts)
@@ -55,13 +55,14 @@ class Contrasts(design.Contrasts):
         """Return the plan once for each placement of clients and servers, by the placement's description.
 
         Each plan has only the cells in that placement, and all cells without a server, which are the same in every
-        placement.
+        placement. A plan without a server has the papers' placement.
         """
         cells = plan["cells"]
         placed = {path for path, cell in cells.items() if any(workloads.find(name).roles for name in cell["members"])}
+        there = {cells[path]["placement"] for path in placed} or {FREE}
         plans = {}
         for name, words in PLACEMENTS.items():
-            if any(cell["placement"] == name for cell in cells.values()):
+            if name in there:
                 kept = {path: cell for path, cell in cells.items() if path not in placed or cell["placement"] == name}
                 plans[words] = {**plan, "cells": kept}
         return plans

@@ -49,7 +49,7 @@ class ProgramRecord(interchange.Record):
     timed: NotRequired[list[Timed]]
     inside: NotRequired[dict[str, str]]  # what a program sees of the machine, by name
     mapped: NotRequired[dict[str, str]]  # build identifier of each file that the program mapped, by path
-    transport: NotRequired[dict]  # how the messages of MPI ranks travelled (mpi.reports)
+    transport: NotRequired[dict]  # how the messages of MPI ranks travelled (ranks.transport)
     throttled_seconds: NotRequired[float]  # how long the container's own quota kept its programs waiting
     looked: NotRequired[WatchedRun]  # of a watched run
 

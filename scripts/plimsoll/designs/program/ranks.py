@@ -8,6 +8,7 @@ of mpirun and of its daemons is not in it.
 import os
 import shutil
 import time
+from itertools import permutations
 from pathlib import Path
 
 from plimsoll.designs.program import ladder, outputs, quotas
@@ -136,17 +137,27 @@ class OfRanks:
 
     def _more(self, made: list[dict]) -> dict:
         """Return how the messages of the warm-up travelled."""
-        return {"transport": reports.transport(alike(reports_of(self.folder / "0", self.ranks)))}
+        return {"transport": transport(reports_of(self.folder / "0", self.ranks))}
 
 
-def alike(ranks: list[dict]) -> list[dict]:
-    """Return reports of ranks, each with the most segments that any rank was seen to map.
+def transport(ranks: list[dict]) -> dict:
+    """Return how messages travelled, as it was seen: `carried_by` in words, and what it follows from.
 
-    Ranks are looked at from outside. A rank that ends between two looks was seen with fewer segments than it had. Each node
-    has the same number of ranks, so all ranks have the same number of segments.
+    Ranks share memory if one of them maps the segment of another. They use TCP if two of them hold the two ends of a
+    connection. The bytes of network interfaces would not show it, because every program on this host adds to them.
     """
-    most = max(rank["shared_memory_segments"] for rank in ranks)
-    return [{**rank, "shared_memory_segments": most} for rank in ranks]
+    segments = [rank["shared_memory_segments"] for rank in ranks]
+    return {
+        "carried_by": reports.carried_by(max(segments) > 1, connected(ranks)),
+        "shared_memory_segments": segments,
+        "single_copy": ranks[0]["single_copy"],
+    }
+
+
+def connected(ranks: list[dict]) -> bool:
+    """Whether two ranks hold the two ends of a TCP connection."""
+    held = [{(local, remote) for local, remote in rank["connections"]} for rank in ranks]
+    return any((remote, local) in other for one, other in permutations(held, 2) for local, remote in one)
 
 
 def reports_of(folder: Path, ranks: int) -> list[dict]:

@@ -11,6 +11,7 @@ from plimsoll.designs.program import watched_run
 from plimsoll.designs.program.factors import BESIDE, LOOK, WatchedRun
 from plimsoll.designs.program.watched_run import TOLD_FACTOR
 from plimsoll.measuring import record, status
+from plimsoll.mpi.reports import NOTHING
 
 # Counts of a run of the program. They are shown if they differ by at least TOLD_FACTOR.
 COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (preempted)", "faults": "page faults"}
@@ -67,9 +68,10 @@ def differences(before: list[dict], after: list[dict]) -> list[str]:
 
 
 def _messages(a: Mapping, b: Mapping) -> list[str]:
-    """Return a sentence if the messages of MPI ranks travelled in another way."""
-    one, other = (carried(side["transport"]) if "transport" in side else None for side in (a, b))
-    return [f"messages: {one} before, {other} after"] if one and other and one != other else []
+    """Return a sentence if the messages of MPI ranks were seen to travel in another way."""
+    seen = [side["transport"] for side in (a, b) if "transport" in side]
+    ways = [carried(transport) for transport in seen if transport["carried_by"] != NOTHING]
+    return [f"messages: {ways[0]} before, {ways[1]} after"] if len(set(ways)) > 1 else []
 
 
 def carried(transport: Mapping) -> str:

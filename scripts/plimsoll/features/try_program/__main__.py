@@ -55,7 +55,8 @@ def _measure(given) -> int:
     if given.hyperfine:
         given.hyperfine.write_text(json.dumps(program_answer.hyperfine(study, observations), indent=1) + "\n")
     if given.junit:
-        junit.write(given.junit, study, found, told["answer"], _missing(study, folder), given.fail_above)
+        text = junit.text(study, found, told["answer"], _missing(study, folder), given.fail_above)
+        given.junit.write_text(text, encoding="utf-8")
     if given.json:
         print(json.dumps(told, indent=1))
     else:

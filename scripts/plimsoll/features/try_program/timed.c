@@ -21,6 +21,7 @@
  */
 #define _GNU_SOURCE
 #include "timed.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -40,6 +41,13 @@
 enum { VARIABLES = 1024, CANNOT_START = 127, LOOK_MICROSECONDS = 2000 };
 /* Open MPI's segments of shared memory that are told apart, and how much of their names. */
 enum { SEGMENTS = 256, NAME_BYTES = 64 };
+/* A rank's sockets that are looked at, and the kernel's number of a connection's state. */
+enum { SOCKETS = 1024, ESTABLISHED = 1 };
+
+/* The two addresses of a TCP connection, as the kernel's table has them. */
+struct connection { char local[NAME_BYTES], remote[NAME_BYTES]; };
+/* What carried a rank's messages: the most segments and connections that it had at a look. */
+static struct { int segments, connections; struct connection ends[SOCKETS]; } carried;
 
 static volatile sig_atomic_t late;
 static int looks;
@@ -267,16 +275,49 @@ static int segments_of(pid_t process) {
     return number;
 }
 
-/* Bytes that the interfaces of this network namespace have received and sent. */
-static unsigned long long network_bytes(void) {
-    char line[512];
-    unsigned long long in, out, sum = 0;
-    FILE *table = fopen("/proc/self/net/dev", "r");
-    if (!table) return 0;
-    while (fgets(line, sizeof line, table))
-        if (sscanf(line, " %*[^:]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", &in, &out) == 2) sum += in + out;
-    fclose(table);
-    return sum;
+/* Sockets that a process has open, by the numbers that the kernel's tables give them. Returns how many there are. */
+static int sockets_of(pid_t process, unsigned long *found) {
+    char path[PATH_BYTES], target[NAME_BYTES];
+    int number = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", process);
+    DIR *folder = opendir(path);
+    if (!folder) return 0;
+    for (struct dirent *one; number < SOCKETS && (one = readdir(folder));) {
+        ssize_t length = readlinkat(dirfd(folder), one->d_name, target, sizeof target - 1);
+        if (length <= 0) continue;
+        target[length] = 0;
+        number += sscanf(target, "socket:[%lu]", &found[number]) == 1;
+    }
+    closedir(folder);
+    return number;
+}
+
+static int holds(const unsigned long *sockets, int number, unsigned long one) {
+    for (int i = 0; i < number; i++)
+        if (sockets[i] == one) return 1;
+    return 0;
+}
+
+/* The established TCP connections of a process. Returns how many there are. */
+static int connections_of(pid_t process, struct connection *found) {
+    static const char *const tables[] = {"tcp", "tcp6"};
+    static unsigned long sockets[SOCKETS];
+    char path[PATH_BYTES], line[512];
+    int own = sockets_of(process, sockets), number = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        snprintf(path, sizeof path, "/proc/%d/net/%s", process, tables[i]);
+        FILE *table = fopen(path, "r");
+        if (!table) continue;
+        while (number < SOCKETS && fgets(line, sizeof line, table)) {
+            struct connection one;
+            unsigned long socket;
+            unsigned state;
+            int read = sscanf(line, " %*[^:]: %63s %63s %x %*s %*s %*s %*s %*s %lu", one.local, one.remote, &state, &socket);
+            if (read == 4 && state == ESTABLISHED && holds(sockets, own, socket)) found[number++] = one;
+        }
+        fclose(table);
+    }
+    return number;
 }
 
 /* Whether processes here may read each other's memory, by which Open MPI copies a large message once. */
@@ -297,24 +338,37 @@ static void become_rank(const char *place, char **program, char **variables) {
     fail(program[0]);
 }
 
-/* Looks at a rank until it ends. Returns the segments that it has mapped. */
-static int watch_rank(pid_t rank, const char *place, int is_first) {
-    int most = 0;
+/* Looks at a rank until it ends. */
+static void watch_rank(pid_t rank, const char *place, int is_first) {
+    static struct connection ends[SOCKETS];
     for (size_t noted = 0;;) {
-        int now_mapped = segments_of(rank);
-        if (now_mapped > most) most = now_mapped;
+        int segments = segments_of(rank), connections = connections_of(rank, ends);
+        if (segments > carried.segments) carried.segments = segments;
+        if (connections > carried.connections) {
+            carried.connections = connections;
+            memcpy(carried.ends, ends, sizeof ends);
+        }
         if (is_first) noted = note_mapped(rank, place, noted);
         siginfo_t ended = {0};
-        if (!waitid(P_PID, (id_t)rank, &ended, WEXITED | WNOHANG | WNOWAIT) && ended.si_pid) return most;
+        if (!waitid(P_PID, (id_t)rank, &ended, WEXITED | WNOHANG | WNOWAIT) && ended.si_pid) return;
         usleep(LOOK_MICROSECONDS);
     }
+}
+
+/* Writes what carried a rank's messages, as the last keys of its report. */
+static void report_carried(FILE *report) {
+    fprintf(report, "\"shared_memory_segments\": %d, \"single_copy\": \"%s\", ", carried.segments, single_copy());
+    fprintf(report, "\"connections\": [");
+    for (int i = 0; i < carried.connections; i++)
+        fprintf(report, "%s[\"%s\", \"%s\"]", i ? ", " : "", carried.ends[i].local, carried.ends[i].remote);
+    fprintf(report, "]}\n");
 }
 
 static int run_rank(const char *folder, int number, char **program) {
     char place[FOLDER_BYTES], path[PATH_BYTES], part[PATH_BYTES];
     const char *named = getenv("OMPI_COMM_WORLD_RANK");
     struct rusage used;
-    int status, segments = 0;
+    int status;
     if (!named) {
         fprintf(stderr, "timed: no rank of Open MPI's\n");
         return CANNOT_START;
@@ -326,12 +380,11 @@ static int run_rank(const char *folder, int number, char **program) {
     for (char **one = variables; *one; one++)
         if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
     if (number == 0 && rank == 0) note_inside(place);
-    unsigned long long before = network_bytes();
     double begin = now();
     running = fork();
     if (running < 0) fail("fork");
     if (!running) become_rank(place, program, variables);
-    if (number == 0) segments = watch_rank(running, place, rank == 0);
+    if (number == 0) watch_rank(running, place, rank == 0);
     while (wait4(running, &status, 0, &used) < 0)
         if (errno != EINTR) fail("wait4");
     double end = now();
@@ -342,10 +395,10 @@ static int run_rank(const char *folder, int number, char **program) {
     if (!report) fail(part);
     fprintf(report,
             "{\"rank\": %d, \"begun\": %.6f, \"ended\": %.6f, \"user\": %.6f, \"system\": %.6f, \"memory\": %ld, "
-            "\"minor_faults\": %ld, \"major_faults\": %ld, \"waits\": %ld, \"preempted\": %ld, \"left\": %s, "
-            "\"shared_memory_segments\": %d, \"single_copy\": \"%s\", \"network_bytes\": {\"all\": %llu}}\n",
+            "\"minor_faults\": %ld, \"major_faults\": %ld, \"waits\": %ld, \"preempted\": %ld, \"left\": %s, ",
             rank, begin, end, seconds(used.ru_utime), seconds(used.ru_stime), used.ru_maxrss, used.ru_minflt, used.ru_majflt,
-            used.ru_nvcsw, used.ru_nivcsw, left ? "true" : "false", segments, single_copy(), network_bytes() - before);
+            used.ru_nvcsw, used.ru_nivcsw, left ? "true" : "false");
+    report_carried(report);
     if (fclose(report) || rename(part, path)) fail(path);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
