@@ -15,7 +15,10 @@ from plimsoll.designs.table.loading import Source
 
 @dataclass(frozen=True)
 class Judged:
-    """A study that was judged: its `results` (one per claim), comparisons, and answer."""
+    """A study that was judged: its `results` (one per claim), comparisons, and answer.
+
+    `claims_file` has its claims, if a file has them.
+    """
 
     source: Source
     claims: list[dict]
@@ -24,6 +27,7 @@ class Judged:
     results: list[dict]
     comparisons: pd.DataFrame
     answer: pd.DataFrame | None
+    claims_file: Path | None
 
     @property
     def study(self) -> Study:
@@ -67,7 +71,7 @@ def judged(source: Source, claims: Claimed) -> Judged:
         results = consistent.noted(whole, results, comparisons, source)
     ratios = answer.table(measured, study["alpha"]) if study["answer"] else None
     questions = claims.questions or {claimed.QUESTION: study["question"]}
-    return Judged(source, whole, questions, measured, results, comparisons, ratios)
+    return Judged(source, whole, questions, measured, results, comparisons, ratios, claims.file)
 
 
 def _told(result: dict) -> dict:
