@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import zipfile
 
 import pandas as pd
@@ -9,12 +10,13 @@ import pytest
 import yaml
 from plimsoll import cli
 from plimsoll.cli import place
-from plimsoll.designs.table import judged_study, outputs, verdict_text
+from plimsoll.designs.table import inputs, judged_study, outputs, verdict_text
 from plimsoll.errors import PlimsollError
 from plimsoll.verdicts import judge
 
 from tests.conftest import PROJECT
 from tests.unit.test_judge import CLAIMS, HIGHER, refusal, rows, summarised, written
+from tests.unit.test_table_readers import READERS
 
 REFERENCE = PROJECT / "results/reference"
 VERDICTS = ["reproduced", "contradicted", "reproduced"]
@@ -125,6 +127,59 @@ def test_the_archive_of_a_judged_study_is_judged_again(tmp_path, monkeypatch, ca
         assert cli.main(["judge", str(zipped)]) == 2
         told = capsys.readouterr()
         assert said in told.err and told.out == "" and told.err.count("\n") == 1
+
+
+def contents(folder) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["in/own.yaml"],
+        ["--claims", "in/paper.yaml", "--data", "in/results.csv"],
+        ["--claims", "in/study.yaml", "--data", "in/results.csv"],
+        ["--claims", "in/paper.yaml", "--data", "in/days/*.csv", "--printed", "in/printed.csv"],
+        ["--claims", "in/paper.yaml", "--data", "in/days.zip/day/m*.csv", "--data", "in/days.zip/day/tue.csv"],
+    ],
+    ids=["claims in a file", "options", "claims of another study", "pattern and printed table", "in a zip"],
+)
+def test_an_archive_is_judged_again_when_its_inputs_are_gone(words, tmp_path, monkeypatch):
+    """All files are the same, byte for byte, and so is the archive's own archive."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(place.paths, "PROJECT", tmp_path)
+    given = tmp_path / "in"
+    (given / "days").mkdir(parents=True)
+    written(given, rows(), claims="paper.yaml")
+    (given / "paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS}))
+    # Its data are not those of the options, and are not there.
+    (given / "study.yaml").write_text(yaml.safe_dump({"design": "table", "data": "other.csv", "claims": CLAIMS}))
+    summarised(rows()).to_csv(given / "printed.csv", index=False)
+    days = {f"day/{day}.csv": rows(seed).to_csv(index=False) for day, seed in (("mon", 45), ("tue", 46))}
+    packed(given / "days.zip", days)
+    for name, text in days.items():
+        (given / name.replace("day", "days", 1)).write_text(text)
+    assert cli.main(["judge", *words, "--out", "out"]) == 0
+    shutil.rmtree(given)
+    (archive,) = (tmp_path / "out").glob("*.zip")
+    assert cli.main(["judge", str(archive), "--out", "again"]) == 0
+    assert [one["verdict"] for one in json.loads((tmp_path / "again/claims.json").read_text())] == VERDICTS
+    assert contents(tmp_path / "again") == contents(tmp_path / "out")
+
+
+def test_a_folder_of_outputs_is_whole_in_the_archive(tmp_path):
+    """The claims lie in it. The names of its folders are levels."""
+    shutil.copytree(READERS / "outputs", tmp_path / "runs")
+    claim = {"statement": "A second thread makes no difference.", "metrics": ["stream_copy"], "expected": "no_difference"}
+    sides = {"a": {"folder": ["threads-1"]}, "b": {"folder": ["threads-2"]}}
+    (tmp_path / "runs/threads-1/paper.yaml").write_text(yaml.safe_dump({"claims": [claim | sides]}))
+    found = judged_study.of_files([tmp_path / "runs"], tmp_path / "runs/threads-1/paper.yaml")
+    for name, content in inputs.of(found, []).contents.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    again = judged_study.of_file(tmp_path / inputs.STUDY)
+    pd.testing.assert_frame_equal(again.comparisons, found.comparisons)
+    assert again.results[0]["comparisons"] > 0
 
 
 # What amaral2015 prints of its network, and what it says of these numbers.

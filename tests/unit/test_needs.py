@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 from plimsoll.analysis import blocks
 from plimsoll.claims.decision_cost import CELL_COLUMNS
@@ -9,14 +10,19 @@ from plimsoll.features.time_budget import needs
 from plimsoll.features.time_budget.needs import Noise, OtherMeasurements, Part
 
 ALPHA, NOISE = 0.05, 0.15
+RESULT = {"id": "c1", "quantity": None, "asked": {}, "holds": "each", "whole": None, "verdict": "inconclusive"}
 
 
 def part(n: int, effect: float = 1.0, expected: str = "higher", margin: float = 0.05) -> Part:
     """Return a claim about one comparison of `n` blocks."""
-    row = {**dict.fromkeys(CELL_COLUMNS), "cell_a": "a", "cell_b": "b", "metric": "m", "metric_b": "m", "label": "m", "n": n}
-    row |= {"deviation": NOISE, "effect": effect, "expected": expected, "margin": margin, "scale": "ratio"}
-    result = {"id": "c1", "quantity": None, "asked": {}, "holds": "each", "whole": None, "verdict": "inconclusive"}
-    return Part(("c1", 1, ""), result, [row])
+    return Part(("c1", 1, ""), RESULT, [row(n, effect=effect, expected=expected, margin=margin)])
+
+
+def row(n: int, metric: str = "m", cells: str = "ab", **given) -> dict:
+    """Return a comparison of `n` blocks of two cells."""
+    named = {**dict.fromkeys(CELL_COLUMNS), "cell_a": cells[0], "cell_b": cells[1]}
+    about = {"metric": metric, "metric_b": metric, "label": metric, "benchmark": "", "scale": "ratio", "deviation": NOISE}
+    return {**named, **about, "n": n, "effect": 1.0, "expected": "higher", "margin": 0.05, **given}
 
 
 def needed(here: Part, elsewhere: OtherMeasurements | None = None) -> int:
@@ -57,3 +63,52 @@ def test_likeness_is_never_repeated_to_be_clear():
     known = OtherMeasurements([part(40, effect=0.0, expected="no_difference")])
     here = part(4, effect=0.0, expected="no_difference", margin=0.2)
     assert needed(here, known) == needed(here) == blocks.sample_size(NOISE, math.log1p(0.2), ALPHA, alike=True)
+
+
+# Three metrics of one pair of runs, and one of two other pairs: five comparisons, and three votes.
+VOTES = [*(row(4, metric) for metric in "mxy"), row(4, cells="cd"), row(4, cells="ef")]
+
+
+def of_most(rows: list[dict]) -> Part:
+    return Part(("c1", 1, ""), {**RESULT, "holds": "most"}, rows)
+
+
+def test_most_counts_the_votes_of_the_verdict():
+    """Three of five comparisons would be most, and need one pair of runs. Two of three votes need two pairs."""
+    here = of_most(VOTES)
+    assert (len(here.rows), here.judged, here.number) == (5, 3, 2)
+    noise = Noise([of_most([{**one, "deviation": NOISE / 9} for one in VOTES])], {"cells": {}}, ())
+    (need,) = needs.of_claims({"c1": [here]}, [], noise, ALPHA).needs
+    assert len(need.blocks) == 4
+    assert (Part(here.name, {**RESULT, "holds": "each"}, VOTES).number, of_most(VOTES[:3]).number) == (5, 1)
+
+
+def test_a_vote_needs_what_its_noisiest_metric_needs():
+    """The pair of runs with three metrics is the dearest. It was the cheapest by two of them."""
+    deviations = {"m": NOISE, "x": NOISE / 9, "y": 3 * NOISE}
+    noise = Noise([of_most([{**one, "deviation": deviations[one["metric"]]} for one in VOTES])], {"cells": {}}, ())
+    (need,) = needs.of_claims({"c1": [of_most(VOTES)]}, [], noise, ALPHA).needs
+    power = blocks.POWER ** (1 / 2)
+    assert need.blocks == dict.fromkeys("cdef", blocks.sample_size(NOISE, math.log1p(0.05), ALPHA, power=power))
+    (need,) = needs.of_claims({"c1": [of_most(VOTES[:3])]}, [], noise, ALPHA).needs
+    power = blocks.POWER ** (1 / 3)
+    assert need.blocks == dict.fromkeys("ab", blocks.sample_size(3 * NOISE, math.log1p(0.05), ALPHA, power=power))
+
+
+def test_one_metric_of_a_vote_contradicts_it():
+    """Elsewhere side a is half as high in one of three metrics of the only pair of runs."""
+    known = OtherMeasurements([of_most([row(40, effect=-0.5)])])
+    noise = Noise([of_most(VOTES)], {"cells": {}}, ())
+    here = of_most([row(0, metric) for metric in "mxy"])
+    (need,) = needs.of_claims({"c1": [here]}, [], noise, ALPHA, known).needs
+    _, high = known.of(here, here.rows[0], among=3)
+    assert need.blocks == dict.fromkeys("ab", blocks.sample_size(NOISE, math.log1p(-0.05) - high, ALPHA / 3))
+
+
+def test_votes_are_told_apart_by_benchmarks():
+    """A table of comparisons has NaN where a comparison has no reference, and no benchmarks."""
+    table = pd.DataFrame(VOTES).drop(columns="benchmark").assign(claim="c1", part=1, reference_a=math.nan, arrangement="")
+    metrics = {"m": {"benchmark": "one"}, "x": {"section": "one"}, "y": {"benchmark": "two"}}
+    result = {**RESULT, "holds": "most", "parts": [], "arrangements": None}
+    ((here,),) = needs.parts_of([result], table, metrics).values()
+    assert here.votes == [[0, 1], [2], [3], [4]]

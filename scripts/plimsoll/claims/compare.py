@@ -1,13 +1,14 @@
 """What all rows of comparisons share: their columns, how one begins, trends, averages and bootstrap intervals."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks, summaries
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims import findings
+from plimsoll.claims import findings, verdicts
 from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, TOO_FEW, WITHIN_BLOCKS
@@ -75,9 +76,14 @@ def _row(contrast: Contrast, metric: dict, expected: str) -> dict:
         "reference_b": contrast.b.reference,
         "expected": expected,
         "better": metric["better"],
-        "benchmark": metric.get("benchmark") or metric.get("section", ""),
+        "benchmark": benchmark_of(metric),
         "n": 0,
     }
+
+
+def benchmark_of(metric: Mapping) -> str:
+    """Return the benchmark that a metric is of, or its section. Empty if it has neither."""
+    return metric.get("benchmark") or metric.get("section", "")
 
 
 def _expected(claim: dict, metric: dict, name: str = "") -> str:
@@ -144,9 +150,22 @@ def votes(rows: list[dict]) -> np.ndarray:
     return np.array([1 / len(runs) / runs[row["benchmark"]] / metrics[runs_of(row)] for row in rows])
 
 
-def runs_of(row: dict) -> tuple:
+def votes_of(rows: Sequence[Mapping], holds: str) -> list[list[int]]:
+    """Return the votes of comparisons that are judged one by one. A vote is a list of places in `rows`.
+
+    If most of them must hold, the metrics of one pair of runs have one vote. It is for the claim if each of them is.
+    Otherwise each comparison is a vote.
+    """
+    votes: dict[object, list[int]] = {}
+    for place, row in enumerate(rows):
+        votes.setdefault(runs_of(row) if holds == verdicts.MOST else place, []).append(place)
+    return list(votes.values())
+
+
+def runs_of(row: Mapping) -> tuple:
     """Return the benchmark of a comparison, and the cells whose runs it compares."""
-    return (row["benchmark"], *(row[column] for column in CELL_COLUMNS))
+    # Where a comparison has no cell, tables have NaN, which is not equal to itself.
+    return (row["benchmark"], *(row[column] if isinstance(row[column], str) else None for column in CELL_COLUMNS))
 
 
 def _turned(row: dict, first: dict, quantity: Quantity) -> bool:

@@ -91,16 +91,9 @@ def _evidence(claim: dict, quantity: Quantity, row: dict, among: int = 1) -> Str
 
 
 def _of_rows(rows: list[dict], evidence: list[Strength], holds: str) -> Strength:
-    """Return the evidence of comparisons that are judged one by one.
-
-    If most of them must hold, the metrics of one pair of runs have one vote. It is for the claim if each of them is.
-    """
-    if holds != verdicts.MOST:
-        return verdicts.combine(evidence, holds)
-    votes: dict[tuple, list[Strength]] = {}
-    for row, strength in zip(rows, evidence, strict=True):
-        votes.setdefault(compare.runs_of(row), []).append(strength)
-    return verdicts.combine([verdicts.combine(own, verdicts.EACH) for own in votes.values()], holds)
+    """Return the evidence of comparisons that are judged one by one, or by the votes that they have together."""
+    votes = [[evidence[place] for place in vote] for vote in compare.votes_of(rows, holds)]
+    return verdicts.combine([verdicts.combine(own, verdicts.EACH) for own in votes], holds)
 
 
 def alike_within(quantity: Quantity, judged: list[dict | None], alpha: float) -> float | None:

@@ -121,9 +121,13 @@ def combine(evidence: Sequence[Strength], holds: str) -> Strength:
     is the largest p, without an adjustment (intersection-union test: Berger 1982). A claim about at least u is false if
     at least m - u + 1 are.
     """
-    m = len(evidence)
-    u = {EACH: m, MOST: m // 2 + 1, SOME: 1}[holds]
+    m, u = len(evidence), required(holds, len(evidence))
     return Strength(_at_least(u, [one.supports for one in evidence]), _at_least(m - u + 1, [one.opposes for one in evidence]))
+
+
+def required(holds: str, number: int) -> int:
+    """Return how many of a `number` of statements must be true if each, most or some of them must."""
+    return {EACH: number, MOST: number // 2 + 1, SOME: 1}[holds]
 
 
 def _at_least(number: int, p: list[float]) -> float:

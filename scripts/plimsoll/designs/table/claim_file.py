@@ -27,6 +27,11 @@ class WrittenClaims:
     source: str
     lines: list[int]
 
+    @property
+    def file(self) -> Path | None:
+        """The file; None for claims that are in no file."""
+        return Path(self.source) if self.lines else None
+
     def where(self, number: int) -> str:
         """Return file and line of a claim."""
         return f"{self.source}, line {self.lines[number]}" if self.lines else self.source

@@ -15,7 +15,10 @@ from plimsoll.designs.table.study_file import Source
 
 @dataclass(frozen=True)
 class JudgedStudy:
-    """A study that was judged: its `results` (one per claim), comparisons, and answer."""
+    """A study that was judged: its `results` (one per claim), comparisons, and answer.
+
+    `claims_file` has its claims, if a file has them.
+    """
 
     source: Source
     claims: list[dict]
@@ -24,6 +27,7 @@ class JudgedStudy:
     results: list[dict]
     comparisons: pd.DataFrame
     answer: pd.DataFrame | None
+    claims_file: Path | None
 
     @property
     def study(self) -> Study:
@@ -67,7 +71,7 @@ def judge(source: Source, claims: WrittenClaims) -> JudgedStudy:
         results = paper_consistency.noted(whole, results, comparisons, source)
     ratios = answer.table(measured, study["alpha"]) if study["answer"] else None
     questions = claims.questions or {claim_file.QUESTION: study["question"]}
-    return JudgedStudy(source, whole, questions, measured, results, comparisons, ratios)
+    return JudgedStudy(source, whole, questions, measured, results, comparisons, ratios, claims.file)
 
 
 def _told(result: dict) -> dict:

@@ -4,13 +4,15 @@ import json
 import shutil
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
 
 from plimsoll.claims import findings
-from plimsoll.designs.table import independence, junit, metric_figures, page
+from plimsoll.designs.table import independence, inputs, junit, metric_figures, page
+from plimsoll.designs.table.inputs import Inputs
 from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.errors import PlimsollError
 from plimsoll.figures import style
@@ -22,17 +24,18 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 PAGE = "report.html"
 
 
-def write(judged: JudgedStudy, folder: Path, inputs: Sequence[Path]) -> Path:
+def write(judged: JudgedStudy, folder: Path, written: Sequence[Path]) -> Path:
     """Write everything below `folder`, and return the path of the page.
 
-    `inputs` are the files that the study is written in; the archive has them, and the data, besides the results. Other files
-    that lie in `folder` stay there, and out of the archive. PlimsollError if nothing can be written there.
+    `written` are the files that the study is written in, if any. The archive has them, the claims and the data, besides the
+    results. Other files that lie in `folder` stay there, and out of the archive. PlimsollError if nothing can be written there.
     """
     # All is made elsewhere first, so that what is written is known.
     with TemporaryDirectory() as place:
         made = Path(place)
-        _write(judged, made)
-        _archive(made / f"{judged.study['id']}.zip", made, [*inputs, *judged.source.files])
+        given = inputs.of(judged, written)
+        _write(judged, made, given)
+        _archive(made / f"{judged.study['id']}.zip", made, given.contents)
         try:
             shutil.copytree(made, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
         except OSError as error:
@@ -40,11 +43,11 @@ def write(judged: JudgedStudy, folder: Path, inputs: Sequence[Path]) -> Path:
     return folder / PAGE
 
 
-def _write(judged: JudgedStudy, folder: Path) -> None:
+def _write(judged: JudgedStudy, folder: Path, given: Inputs) -> None:
     """Write everything but the archive."""
     for below in ("figures", "tables"):
         (folder / below).mkdir(parents=True, exist_ok=True)
-    cells, observations = _tables(judged, folder)
+    cells, observations = _tables(judged, folder, given)
     figures = [_figure(judged, name, folder, cells, observations) for name in judged.study["metrics"]]
     assumed = independence.said(judged.source.rows, cells)
     (folder / PAGE).write_text(page.render(judged, figures, cells, assumed))
@@ -63,12 +66,12 @@ def rests_on(judged: JudgedStudy, result: dict) -> str:
     return " ".join(filter(None, told))
 
 
-def _tables(judged: JudgedStudy, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _tables(judged: JudgedStudy, folder: Path, given: Inputs) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write the tables of a study, under the names that studies which are measured have. Return (cells, observations)."""
     from plimsoll.designs.table import row_observations
 
     study, factors = judged.study, judged.study.design.factors.FACTORS
-    rows = judged.source.rows
+    rows = [replace(row, where=given.place(row.where)) for row in judged.source.rows]
     made = pd.DataFrame() if judged.summarised else row_observations.observations(study, rows)
     cells = independence.of_means(rows, study) if judged.summarised else independence.of_cells(made, factors)
     cells.to_csv(folder / "cells.csv", index=False)
@@ -100,28 +103,10 @@ def _figure(judged: JudgedStudy, metric: str, folder: Path, cells: pd.DataFrame,
     return {"name": stem.name, "title": label, "picture": f"{stem}.png", "caption": caption, "alt": alternative}
 
 
-def _archive(target: Path, folder: Path, inputs: Sequence[Path]) -> None:
-    """Write an archive of inputs and results. The same content gives the same bytes."""
+def _archive(target: Path, folder: Path, given: dict[str, bytes]) -> None:
+    """Write an archive of the inputs that are `given` and the results. The same content gives the same bytes."""
     made = sorted(path for path in folder.rglob("*") if path.is_file() and path != target)
-    files = {f"results/{path.relative_to(folder)}": path for path in made}
-    files |= {f"inputs/{name}": path for name, path in _named(inputs).items()}
+    files = {f"results/{path.relative_to(folder)}": path.read_bytes() for path in made}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in files.items():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED)
-
-
-def _named(inputs: Sequence[Path]) -> dict[str, Path]:
-    """Return the files of inputs by their paths below the folder that all of them share."""
-    files = [file for path in dict.fromkeys(inputs) for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
-    files = [file.resolve() for file in files if file.is_file()]
-    shared = Path(*_common([file.parent.parts for file in files]))
-    return {str(file.relative_to(shared)): file for file in files}
-
-
-def _common(paths: Sequence[tuple[str, ...]]) -> list[str]:
-    first = []
-    for parts in zip(*paths, strict=False):
-        if len(set(parts)) > 1:
-            break
-        first.append(parts[0])
-    return first
+        for name, content in (files | given).items():
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)

@@ -28,12 +28,16 @@ VERBS = {"loss": "avoid {rows}", "gain": "take {rows}", "no_loss": "{rows} may b
 
 @dataclass(frozen=True)
 class Source:
-    """A study of this design with its `rows`, and those of the paper's own table (`printed`, mostly none)."""
+    """A study of this design with its `rows`, and those of the paper's own table (`printed`, mostly none).
+
+    `document` is the study in the words of a study's file, for data that options named.
+    """
 
     study: Study
     rows: list[Row]
     printed: list[Row]
     files: list[Path]  # data, for the archive
+    document: Mapping | None = None
 
 
 def read(path: Path, claimed: Sequence[Mapping] = (), name: str | None = None) -> Source:
@@ -54,9 +58,16 @@ def of_files(data: Sequence[Path], claimed: Sequence[Mapping], name: str, printe
 
     `printed` are files of the paper's own table.
     """
-    document = {"id": _name(name), "data": [{"path": str(path)} for path in data]}
-    document |= {"printed": [{"path": str(path)} for path in printed]} if printed else {}
-    return of_document(document, Path(), claimed, metrics.at_all(str(data[0])))
+    document = {"id": _name(name), "data": _entries(data), **({"printed": _entries(printed)} if printed else {})}
+    return replace(of_document(document, Path(), claimed, metrics.at_all(str(data[0]))), document=document)
+
+
+def _entries(paths: Sequence[Path]) -> list[dict[str, str]]:
+    """Return paths as a study names them. A pattern gives its files. One inside a zip stays, as the zip is the file."""
+    found = []
+    for path in paths:
+        found += [path] if zips.split(path) else [file for file, _ in _matching(Path(), str(path))]
+    return [{"path": str(path)} for path in found]
 
 
 def of_document(document: Mapping, folder: Path, claimed: Sequence[Mapping], at: At) -> Source:

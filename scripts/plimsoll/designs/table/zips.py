@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from plimsoll.designs.table import DESIGN
+from plimsoll.designs.table import DESIGN, inputs
 from plimsoll.designs.table.readers import results
 from plimsoll.errors import PlimsollError, first_of
 
@@ -103,7 +103,8 @@ def study_file(path: Path) -> Iterator[tuple[Path, str | None]]:
                 f"{path} is an archive of measurements: `plimsoll remake {path}` makes its own verdicts, and `plimsoll judge "
                 f"--claims FILE --data {path}` judges it by claims of yours. Nothing was judged."
             )
-        found = [file for file in sorted(folder.rglob("*")) if file.suffix in STUDIES and _is_study(file)]
+        own = folder / inputs.STUDY
+        found = [own] if _is_study(own) else [file for file in sorted(folder.rglob("*")) if _is_study(file)]
         if len(found) != 1:
             names = first_of([str(file.relative_to(folder)) for file in found], 6)
             has = f"several studies of the design `table` ({names})" if found else "no study of the design `table`"
@@ -115,7 +116,7 @@ def study_file(path: Path) -> Iterator[tuple[Path, str | None]]:
 
 def _is_study(file: Path) -> bool:
     try:
-        document = yaml.safe_load(file.read_text())
+        document = yaml.safe_load(file.read_text()) if file.suffix in STUDIES else None
     except (OSError, ValueError, yaml.YAMLError):
         return False
     return isinstance(document, dict) and document.get("design") == DESIGN.name

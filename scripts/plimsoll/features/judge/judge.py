@@ -53,18 +53,18 @@ def judge(
     study, claims, out, *files = place.enter(directory, study, claims, out, *(data or ()), *(printed or ()))
     if study:
         with zips.study_file(study) as (file, name):
-            return _told(judged_study.of_file(file, name), [study if name else file], out, strict, json)
+            return _told(judged_study.of_file(file, name), [file], out, strict, json)
     number = len(data or ())
-    return _told(judged_study.of_files(files[:number], claims, printed=files[number:]), [claims], out, strict, json)
+    return _told(judged_study.of_files(files[:number], claims, printed=files[number:]), [], out, strict, json)
 
 
-def _told(found: "JudgedStudy", inputs: list[Path], out: Path | None, strict: bool, json: bool) -> int:
+def _told(found: "JudgedStudy", written: list[Path], out: Path | None, strict: bool, json: bool) -> int:
     """Write what a judged table has, print its verdicts, and return the exit status."""
     from plimsoll.designs.table import outputs, verdict_text
     from plimsoll.pages import command_pages
 
     folder = out or Path("results/judged", found.study["id"])
-    written = outputs.write(found, folder, inputs)
+    page = outputs.write(found, folder, written)
     command_pages.refresh(Path("results"))
-    print((folder / "claims.json").read_text().strip() if json else verdict_text.text(found, written))
+    print((folder / "claims.json").read_text().strip() if json else verdict_text.text(found, page))
     return verdict_text.status(found, strict)

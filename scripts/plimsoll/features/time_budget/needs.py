@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import special
 
 from plimsoll.analysis import blocks
-from plimsoll.claims import decision_cost, findings, quantities, verdicts
+from plimsoll.claims import compare, decision_cost, findings, quantities, verdicts
 from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.features.time_budget.allocation import Need
@@ -67,19 +67,26 @@ class Part(NamedTuple):
         return self.result["whole"] if self.averaged else None
 
     @property
+    def votes(self) -> list[list[int]]:
+        """Votes of the comparisons, as the verdict counts them. A vote is a list of places in `rows`."""
+        return compare.votes_of(self.rows, self.result["holds"])
+
+    @property
     def judged(self) -> int:
-        """Number of things that are judged: the comparisons, or 1 for their average."""
-        return 1 if self.averaged else len(self.rows)
+        """Number of things that are judged: the votes, or 1 for the average."""
+        return 1 if self.averaged else len(self.votes)
 
     @property
     def number(self) -> int:
-        """How many of the judged comparisons must be shown."""
-        return {verdicts.MOST: self.judged // 2 + 1, verdicts.SOME: 1}.get(self.result["holds"], self.judged)
+        """How many of the things that are judged must be shown."""
+        holds = self.result["holds"]
+        return self.judged if holds == verdicts.AVERAGE else verdicts.required(holds, self.judged)
 
 
-def parts_of(results: Iterable[dict], rows: pd.DataFrame) -> dict[str, list[Part]]:
-    """Return the parts of each testable claim in `results`, by claim. `rows` are the comparisons."""
-    by_claim = {name: own.to_dict("records") for name, own in rows.groupby("claim")}
+def parts_of(results: Iterable[dict], rows: pd.DataFrame, metrics: Mapping[str, Mapping]) -> dict[str, list[Part]]:
+    """Return the parts of each testable claim in `results`, by claim. `rows` are the comparisons, `metrics` the study's."""
+    benchmarks = rows["metric"].map(lambda name: compare.benchmark_of(metrics.get(name, {})))
+    by_claim = {name: own.to_dict("records") for name, own in rows.assign(benchmark=benchmarks).groupby("claim")}
     testable = [one for one in results if one["verdict"] != verdicts.NOT_TESTABLE and one["id"] in by_claim]
     return {one["id"]: _parts(one, by_claim[one["id"]]) for one in testable}
 
@@ -287,14 +294,24 @@ def _merged(chosen: Iterable[list[Decides]]) -> dict[str, int]:
 
 
 def _supported(part: Part, noise: Noise, alpha: float, power: float, known: OtherMeasurements) -> list[Decides]:
-    """Return the comparisons that support a part, as many as must be shown, or its average; empty if that is not known."""
+    """Return the votes that support a part, as many as must be shown, or its average; empty if that is not known.
+
+    All comparisons of a vote are shown with this power together.
+    """
     counts = []
-    for row, cells, spread, interval in _judged(part, noise, known):
-        for one, level in _looks(row, interval, alpha):
-            if (count := _to_support(part, row, spread, level, power, one)) > row["n"]:
-                break
-        counts.append((cells, count))
+    for size, vote in _judged(part, noise, known):
+        if len(vote) == size:
+            each = [_until_clear(part, one, alpha, power ** (1 / size)) for one in vote]
+            counts.append((_cells(vote), max(each)))
     return _cheapest(counts, part.number)
+
+
+def _until_clear(part: Part, one: "Comparison", alpha: float, power: float) -> int:
+    """Return the blocks to which a comparison is repeated next (`_looks`)."""
+    for interval, level in _looks(one.row, one.interval, alpha):
+        if (count := _to_support(part, one.row, one.noise, level, power, interval)) > one.row["n"]:
+            break
+    return count
 
 
 def _looks(row: Mapping, interval: tuple[float, float], alpha: float) -> list[tuple[tuple[float, float], float]]:
@@ -308,46 +325,64 @@ def _looks(row: Mapping, interval: tuple[float, float], alpha: float) -> list[tu
 
 
 def _opposed(part: Part, noise: Noise, alpha: float, known: OtherMeasurements) -> list[Decides]:
-    """Return the comparisons that contradict a part, if other measurements contradict it.
+    """Return the votes that contradict a part, if other measurements contradict it.
 
-    If u of m comparisons must be shown, m - u + 1 of them contradict the part, each with a p that is u times its own.
-    Empty if other measurements do not contradict it, or if that many blocks are measured already.
+    If u of m votes must be shown, m - u + 1 of them contradict the part, each with a p that is u times its own. One
+    of the k comparisons of a vote contradicts it, with a p that is k times its own. Empty if other measurements do not
+    contradict the part, or if that many blocks are measured already.
     """
     counts = []
-    for row, cells, spread, interval in _judged(part, noise, known, part.judged):
-        distance = _against(part, row, interval)
-        count = blocks.sample_size(spread, distance, alpha / part.number) if distance > 0 else 0
-        if count > row["n"]:
-            counts.append((cells, count))
+    for size, vote in _judged(part, noise, known, 1 if part.averaged else len(part.rows)):
+        level = alpha / part.number / size
+        distances = [(one, _against(part, one.row, one.interval)) for one in vote]
+        each = [(one, blocks.sample_size(one.noise, distance, level)) for one, distance in distances if distance > 0]
+        if more := [count for one, count in each if count > one.row["n"]]:
+            counts.append((_cells(vote), min(more)))
     return _cheapest(counts, part.judged - part.number + 1)
 
 
 def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
-    """Return the `number` comparisons that need the fewest blocks. Empty if there are fewer, or if one needs more than
+    """Return the `number` votes that need the fewest blocks. Empty if there are fewer, or if one needs more than
     blocks.MOST."""
     chosen = sorted(counts, key=lambda one: one[1])[:number]
     return chosen if len(chosen) == number and chosen[-1][1] <= blocks.MOST else []
 
 
-def _judged(
-    part: Part, noise: Noise, known: OtherMeasurements, among: int = 1
-) -> list[tuple[Mapping, set[str], float, tuple[float, float]]]:
-    """Return what is judged of a part: (comparison, cells, noise, interval by other measurements), one for each comparison.
+class Comparison(NamedTuple):
+    """A comparison, or the average of several, with its cells, its noise, and its interval by other measurements."""
 
-    If the average is judged, there is one entry for it, or none if one of its comparisons is not tested. Comparisons
-    whose noise is not known are left out. The intervals are those for the most extreme one `among` several.
+    row: Mapping
+    cells: set[str]
+    noise: float
+    interval: tuple[float, float]
+
+
+def _cells(vote: Sequence[Comparison]) -> set[str]:
+    return set().union(*(one.cells for one in vote))
+
+
+def _judged(part: Part, noise: Noise, known: OtherMeasurements, among: int = 1) -> list[tuple[int, list[Comparison]]]:
+    """Return what is judged of a part: (number of a vote's comparisons, those that are tested and whose noise is known).
+
+    If the average is judged, it is the only vote. It is not tested if one of its comparisons is not. The intervals are
+    those for the most extreme one `among` several.
     """
-    tested = [row for row in part.rows if _has_differences(part, row)]
-    if not part.averaged:
-        found = [(row, decision_cost.cells_of_row(row), noise.of(part, row), known.of(part, row, among)) for row in tested]
-    elif len(tested) == len(part.rows):
-        row = {**part.rows[0], "n": min(row["n"] for row in part.rows)}
-        found = [
-            (row, set().union(*map(decision_cost.cells_of_row, part.rows)), noise.of_average(part), known.of(part, None, among))
-        ]
-    else:
-        found = []
-    return [one for one in found if math.isfinite(one[2])]
+    tested = [_has_differences(part, row) for row in part.rows]
+    if part.averaged:
+        return [(1, _known(_average(part, noise, known, among)))] if all(tested) else []
+    cells = decision_cost.cells_of_row
+    each = [Comparison(row, cells(row), noise.of(part, row), known.of(part, row, among)) for row in part.rows]
+    return [(len(vote), _known(*(each[place] for place in vote if tested[place]))) for vote in part.votes]
+
+
+def _average(part: Part, noise: Noise, known: OtherMeasurements, among: int) -> Comparison:
+    row = {**part.rows[0], "n": min(row["n"] for row in part.rows)}
+    cells = set(decision_cost.cells_of_rows(part.rows))
+    return Comparison(row, cells, noise.of_average(part), known.of(part, None, among))
+
+
+def _known(*vote: Comparison) -> list[Comparison]:
+    return [one for one in vote if math.isfinite(one.noise)]
 
 
 def _has_differences(part: Part, row: Mapping) -> bool:

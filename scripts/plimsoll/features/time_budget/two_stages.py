@@ -203,7 +203,7 @@ def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.Dat
     measured, claims = StudyObservations(study, plan, observations, runs, brief=True), book.load(study["id"])
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
-    parts = needs.parts_of(results, rows)
+    parts = needs.parts_of(results, rows, measured.metrics)
     ratios = answer_needs.parts(measured, study["alpha"])
     pooled = [*(part for each in parts.values() for part in each), *ratios.values()]
     noise = needs.Noise(pooled, plan, study.design.factors.OF_NOISE)
