@@ -9,6 +9,8 @@ import pytest
 from plimsoll.features.compare import two_sets
 
 from tests.bench.calibration import halves, sessions, simulation
+from tests.bench.calibration.simulation import tables
+from tests.bench.calibration.simulation.worlds import World
 
 WORLDS = simulation.worlds()
 # The last world of each family, which is usually the largest.
@@ -44,6 +46,51 @@ def test_arrangements_that_disagree_are_conditional_and_never_reproduced():
     (row, *_) = simulation.simulate((0, replace(of["as claimed in all but one"], draws=200)))
     assert row["reproduced"] < 0.1 and np.isfinite(row["wrongly_found"])
     assert row["in part"] > 0.8 and row["wrongly_in_part"] < 0.1
+
+
+def of(**wanted) -> World:
+    """Return the world that has these fields."""
+    (found,) = (one for one in WORLDS if all(getattr(one, key) == value for key, value in wanted.items()))
+    return found
+
+
+def test_many_alike_cells_lend_a_spread_to_one_comparison():
+    """Among 42 cells whose spreads are alike, three blocks find a difference more often than alone."""
+    common = {"truth": "as claimed", "blocks": 3, "noise": "log-normal"}
+    among, alone = (
+        simulation.simulate((0, replace(of(family=family, **common), draws=400)))
+        for family in ("one of many cells", "one comparison")
+    )
+    for row, own in zip(among, alone, strict=True):
+        assert row["agree"] == own["agree"] == simulation.WHOLE
+    assert among[0]["reproduced"] > alone[0]["reproduced"] + 0.05
+
+
+def test_most_counts_votes_and_not_metrics():
+    """Of eight votes four are for the claim, although 12 of 16 comparisons are."""
+    world = of(family="metrics of one run", truth="all but one metric of the first benchmark", blocks=20)
+    most, average, *_ = simulation.simulate((0, replace(world, draws=200)))
+    assert most["holds"] == "most" and most["agree"] == simulation.WHOLE
+    assert most["wrongly_found"] == most["reproduced"] < 0.06
+    assert average["reproduced"] > 0.95 and average["covers"] > 0.9
+
+
+def test_a_difference_at_the_margin_is_seldom_said_to_be_small():
+    of_truth = {
+        truth: simulation.simulate((0, replace(of(family="one comparison", truth=truth, blocks=20, noise="normal"), draws=400)))
+        for truth in ("no effect", "at the margin")
+    }
+    small, large = (rows[0] for rows in of_truth.values())
+    assert small["alike"] > 0.5 and "wrongly_alike" not in small
+    assert large["alike"] == large["wrongly_alike"] and large["wrongly_alike_low"] < 0.05
+
+
+def test_tables_name_the_worst_world_of_each_kind(capsys):
+    rows = [row for name in ("trend", "parts") for row in simulation.simulate((0, replace(LAST[name], draws=20)))]
+    tables.show(pd.DataFrame(rows))
+    told = capsys.readouterr().out
+    assert "| trend; runs at their limit | " in told and "| a rule with an exception | " in told
+    assert "| --- | --- |" in told and "power" not in told
 
 
 def test_halves_of_a_block_share_no_iteration_and_stay_in_their_block():

@@ -1,6 +1,7 @@
 """Tests of the error rates of verdicts. Figures and data go to docs/reports/calibration/.
 
 python -m tests.bench simulation    every rule and quantity on simulated observations: wrong verdicts, coverage, power
+python -m tests.bench.calibration.simulation spread trend    the same for some families of worlds; the other rows stay
 python -m tests.bench stages        a second stage whose blocks follow from the first one's spread: wrong verdicts
 python -m tests.bench open          what each inconclusive claim of the references would take: measures nothing
 python -m tests.bench moderated     spreads of many comparisons lent to one: wrong verdicts, power

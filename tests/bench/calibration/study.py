@@ -1,6 +1,10 @@
-"""The smallest study: one metric of which higher is better, and one of which lower is, in cells that are numbers."""
+"""The smallest study: one metric of which higher is better, and one of which lower is, in cells that are numbers.
+
+A study may have several metrics of each run. Claims then number the metrics of all runs, run by run.
+"""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -17,6 +21,8 @@ from plimsoll.claims.sides import Contrast, Printed, Side
 from plimsoll.config.studies import Study
 
 METRIC, TIME = "measured", "time"
+# Benchmarks of a run that has several metrics.
+FIRST, LAST = "first", "last"
 # Verdict if a claim is reproduced, or contradicted, only in some arrangements.
 IN_PART = "in part"
 ALPHA = 0.05
@@ -43,23 +49,28 @@ def asking(plan: dict, study: dict):
 
     def asked(claim: dict) -> list:
         if "along" in claim:
-            return [[Side(metric_of(plan, cell), str(cell)) for cell in claim["along"]["cells"]]]
+            return [[Side(metric_of(plan, cell), cell_of(plan, cell)) for cell in claim["along"]["cells"]]]
         if quantities.find(claim.get("quantity")).printed:
-            return [Printed(metric_of(plan, cell), str(cell), value=claim["value"]) for cell in claim["a"]["cell"]]
+            return [Printed(metric_of(plan, cell), cell_of(plan, cell), value=claim["value"]) for cell in claim["a"]["cell"]]
         of = {side: claim.get(side, {}).get("statistic", claim.get("quantity", "")) for side in "ab"}
         found = []
         for a, b, reference in contrasts(claim):
-            before = None if reference is None else str(reference)
-            one, other = (Side(metric_of(plan, cell), str(cell), before, of[side]) for cell, side in ((a, "a"), (b, "b")))
-            found.append(Contrast(one, other))
+            before = None if reference is None else cell_of(plan, reference)
+            sides = (Side(metric_of(plan, cell), cell_of(plan, cell), before, of[side]) for cell, side in ((a, "a"), (b, "b")))
+            found.append(Contrast(*sides))
         return found
 
     return asked
 
 
-def metric_of(plan: dict, cell: int) -> str:
-    """Return the metric of a cell's values."""
-    return plan["cells"][str(cell)]["metric"]
+def metric_of(plan: dict, number: int) -> str:
+    """Return the metric of the values with this number."""
+    return plan["numbered"][number][0]
+
+
+def cell_of(plan: dict, number: int) -> str:
+    """Return the cell of the values with this number."""
+    return plan["numbered"][number][1]
 
 
 class Contrasts(design.Contrasts):
@@ -73,19 +84,29 @@ class Simulated(design.Design):
 
     name = "simulated"
     contrasts = Contrasts()
+    factors = design.Factors()
     cells = SimpleNamespace(unavailable_metrics=lambda plan, study, names: {})
 
 
 DESIGN = Simulated()
 
 
-def study_of(cells: int, unit: str = "", times: tuple[int, ...] = ()) -> tuple[Study, dict]:
-    """Return the study and its plan. In the cells of `times` lower is better."""
+def study_of(numbers: int, unit: str = "", times: tuple[int, ...] = (), per_run: int = 1) -> tuple[Study, dict]:
+    """Return the study and its plan. In the cells of `times` lower is better.
+
+    If a run has several metrics (`per_run`), the last one is of another benchmark than the others.
+    """
     metrics = {METRIC: {"label": METRIC, "unit": unit, "better": "higher"}}
     if times:
         metrics[TIME] = {"label": TIME, "unit": unit, "better": "lower"}
-    planned = {str(cell): {"reason": None, "metric": TIME if cell in times else METRIC} for cell in range(cells)}
-    return Study({"id": "simulated", "metrics": metrics}, DESIGN), {"factors": ["cell"], "cells": planned}
+    numbered = [(TIME if cell in times else METRIC, str(cell)) for cell in range(numbers)]
+    if per_run > 1:
+        benchmarks = {f"{METRIC}{one}": FIRST if one + 1 < per_run else LAST for one in range(per_run)}
+        metrics = {name: {**metrics[METRIC], "benchmark": benchmark} for name, benchmark in benchmarks.items()}
+        numbered = [(f"{METRIC}{number % per_run}", str(number // per_run)) for number in range(numbers)]
+    planned = {cell: {"reason": None} for _, cell in numbered}
+    plan = {"factors": ["cell"], "cells": planned, "numbered": numbered}
+    return Study({"id": "simulated", "metrics": metrics}, DESIGN), plan
 
 
 def of_values(table: pd.DataFrame) -> Measured:
@@ -112,7 +133,8 @@ def _asked(claim: dict, measured: Measured) -> evaluate.Asked:
 class Judged(NamedTuple):
     """Result of one claim in one draw. The interval is of the average, or of the only comparison, as an effect.
 
-    `each` is the verdict in each arrangement of what the paper leaves open.
+    `each` is the verdict in each arrangement of what the paper leaves open. `alike` says of a difference that stays
+    inconclusive whether all of it is shown to be small.
     """
 
     verdict: str
@@ -120,6 +142,7 @@ class Judged(NamedTuple):
     low: float
     high: float
     each: tuple[str, ...] = ()
+    alike: bool = False
 
     @property
     def told(self) -> str:
@@ -127,24 +150,24 @@ class Judged(NamedTuple):
         return IN_PART if verdicts.in_part(self.verdict, self.each) else self.verdict
 
 
-def judged(claim: dict, measured: Measured, alpha: float = ALPHA) -> tuple[dict, list[dict]]:
+def judged(claim: dict, measured: Measured, alpha: float = ALPHA, lending: bool = False) -> tuple[dict, list[dict]]:
     """Return the result of a claim and its comparisons, by the function that judges the papers' claims.
 
     The paper's own procedure is left out: it is shown beside a comparison, decides nothing, and would take most of the
-    time. No spread is lent either, as plimsoll.analysis.spreads does for studies of many cells
-    (tests.bench.calibration.moderated).
+    time. Spreads are lent only on request (plimsoll.analysis.spreads).
     """
     alone = mock.patch.object(Measured, "lent", lambda self, contrast: NOTHING)
-    with alone, mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
+    with nullcontext() if lending else alone, mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
         return evaluate.one(claim, measured, _asked(claim, measured), alpha)
 
 
-def whole(claim: dict, measured: Measured) -> Judged:
+def whole(claim: dict, measured: Measured, lending: bool = False) -> Judged:
     """Return the result of a claim as Judged."""
-    result, rows = judged(claim, measured)
+    result, rows = judged(claim, measured, lending=lending)
     if result["arrangements"]:
         # Each arrangement has an interval of its own.
         each = tuple(arranged["verdict"] for arranged in result["arrangements"].values())
         return Judged(result["verdict"], result["size"], np.nan, np.nan, each)
     told = result.get("whole") or (rows[0] if len(rows) == 1 else {})
-    return Judged(result["verdict"], result["size"], told.get("low", np.nan), told.get("high", np.nan))
+    alike = result["alike"] is not None and "parts" not in claim
+    return Judged(result["verdict"], result["size"], told.get("low", np.nan), told.get("high", np.nan), alike=alike)

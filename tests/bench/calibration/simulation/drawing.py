@@ -28,6 +28,9 @@ ROWS = {
     "some of 4 to 64": "family == 'several' and holds == 'some'",
     "average of 4 to 64": "family == 'several' and holds == 'average'",
     "average of both directions": "family == 'mixed directions'",
+    "most and average of a run's metrics": "family == 'metrics of one run'",
+    "one of 42 cells": "family == 'one of many cells'",
+    "64 comparisons that lend": "family == 'many cells'",
     "best of 4, order of 4": "family == 'orders'",
     "rule with an exception": "family == 'parts'",
     "each of three arrangements": "family == 'arrangements'",
@@ -101,13 +104,16 @@ def _errors(table: pd.DataFrame, style):
     """Return a figure with each row's worst error rate over its nominal level, and its worst coverage."""
     import matplotlib.pyplot as plt
 
-    good = ["log-normal", "normal", "bimodal", "common disturbance", "drift of a session"]  # noqa: F841 (queries name it)
-    odd = ["bimodal", "skewed"]  # noqa: F841
+    noises = {
+        "good": ["log-normal", "normal", "bimodal", "common disturbance", "drift of a session"],
+        "odd": ["bimodal", "skewed"],
+    }
+    chosen = {label: table.query(query, engine="python", local_dict=noises) for label, query in ROWS.items()}
+    rows = {label: found for label, found in chosen.items() if len(found)}
     figure, axes = plt.subplots(1, 3, figsize=(2 * style.COLUMN_INCHES, 4.8), sharey=True, layout="constrained")
-    places = np.arange(len(ROWS))[::-1]
-    for place, query in zip(places, ROWS.values(), strict=True):
-        chosen = table.query(query, engine="python")
-        for blocks, group in chosen.groupby("blocks"):
+    places = np.arange(len(rows))[::-1]
+    for place, found in zip(places, rows.values(), strict=True):
+        for blocks, group in found.groupby("blocks"):
             look = {"color": BLOCKS[blocks][0], "marker": BLOCKS[blocks][1], "markersize": 4, "linestyle": "", "alpha": 0.9}
             y = place + 0.3 - 0.2 * list(BLOCKS).index(blocks)
             for axis, kind in zip(axes, ("found", "refused"), strict=False):
@@ -121,6 +127,6 @@ def _errors(table: pd.DataFrame, style):
         axis.set_xlabel(unit)
     for axis in axes[:2]:
         axis.set_xlim(left=0)
-    axes[0].set_yticks(places, ROWS)
+    axes[0].set_yticks(places, rows)
     style.legend_below(figure, _keys(plt), ncols=4)
     return figure

@@ -1,5 +1,7 @@
 """Noise of logarithms with a standard deviation of about 1, of shape (draws, cells, blocks, iterations)."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import signal
 
@@ -8,6 +10,8 @@ from scipy import signal
 OF_DRIFT, MEMORY, RUNS = 0.22, 0.985, 392
 # Correlation of one cell's deviation from one block to the next. The reference session has none.
 STICKY = 0.5
+# Metrics of a run, and the correlation of their noise.
+PER_RUN, ALIKE = 4, 0.8
 
 
 def independent(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -54,6 +58,22 @@ def sticky(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return found
 
 
+def apart(factor: float) -> Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]:
+    """Return noise whose spreads differ by `factor` (log-normally) from one cell to the next."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return random.standard_normal(shape) * np.exp(np.log(factor) * random.standard_normal((*shape[:2], 1, 1)))
+
+    return draw
+
+
+def of_one_run(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Metrics of one run, PER_RUN in a row, whose noise has a correlation of ALIKE."""
+    draws, numbers, *others = shape
+    runs = np.repeat(random.standard_normal((draws, numbers // PER_RUN, *others)), PER_RUN, axis=1)
+    return np.sqrt(ALIKE) * runs + np.sqrt(1 - ALIKE) * random.standard_normal(shape)
+
+
 NOISES = {
     "log-normal": independent,
     "normal": normal,
@@ -62,4 +82,7 @@ NOISES = {
     "common disturbance": common,
     "drift of a session": drift,
     "lasting deviations": sticky,
+    "spreads differ by 1.2": apart(1.2),
+    "spreads differ by 3": apart(3.0),
+    "metrics of one run": of_one_run,
 }

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
-from plimsoll.claims import book, findings, quantities, verdicts
+from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.claims.quantities.memory_contention import ratio
 from plimsoll.claims.quantities.printed_value import LEAST
 from scipy import special
 
-from tests.bench.calibration.simulation.worlds import SPREAD, World
-from tests.bench.calibration.study import IN_PART, Judged, arranged, contrasts
+from tests.bench.calibration.simulation.worlds import SPREAD, World, planned
+from tests.bench.calibration.study import IN_PART, Judged, arranged, cell_of, contrasts, metric_of
 
 # Differences as small as this are a matter of rounding.
 TINY = 1e-9
@@ -86,14 +86,33 @@ def signs(world: World, claim: dict) -> np.ndarray:
     return np.array([-1 if a in world.times else 1 for a, _, _ in contrasts(claim)])
 
 
+def comparisons(world: World, claim: dict) -> list[dict]:
+    """Return the benchmark and the cells of each comparison, from which the judge takes its votes."""
+    study, plan = planned(world)
+    found = []
+    for a, b, reference in contrasts(claim):
+        before = None if reference is None else cell_of(plan, reference)
+        cells = {"cell_a": cell_of(plan, a), "cell_b": cell_of(plan, b), "reference_a": before, "reference_b": before}
+        found.append({"benchmark": compare.benchmark_of(study["metrics"][metric_of(plan, a)]), **cells})
+    return found
+
+
+def weights(world: World, claim: dict) -> np.ndarray:
+    """Return the weight of each comparison in their average, with the sign that it has there."""
+    return compare.votes(comparisons(world, claim)) * signs(world, claim)
+
+
 def expected(claim: dict) -> str:
     """Return what a claim says of a metric of which higher is better."""
     return {"better": "higher"}.get(claim["expected"], claim["expected"])
 
 
-def bounds(world: World, claim: dict) -> verdicts.Bounds:
-    """Return the differences between which the sides of a claim are alike: symmetric if an average changes signs."""
-    found = quantities.find(claim.get("quantity")).bounds(findings.margin(claim))
+def bounds(world: World, claim: dict, margin: float | None = None) -> verdicts.Bounds:
+    """Return the differences between which the sides of a claim are alike: symmetric if an average changes signs.
+
+    They are those of the claim's own margin if none is given.
+    """
+    found = quantities.find(claim.get("quantity")).bounds(findings.margin(claim) if margin is None else margin)
     turned = claim.get("holds") == verdicts.AVERAGE and (signs(world, claim) < 0).any()
     return verdicts.Bounds(-found.upper, found.upper) if turned else found
 
@@ -144,7 +163,7 @@ def wrongly_in_part(world: World, claim: dict, found: Iterable[Judged]) -> int:
 def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
     found, holds = effects(world, claim), claim.get("holds", verdicts.EACH)
     if holds == verdicts.AVERAGE:
-        found, holds = (signs(world, claim) * found).mean(keepdims=True), verdicts.EACH
+        found, holds = (weights(world, claim) * found).sum(keepdims=True), verdicts.EACH
     lower, upper = bounds(world, claim)
     named = (findings.paper_magnitude(claim) or {}).get("low")
     said = expected(claim)
@@ -155,9 +174,19 @@ def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
         "not_lower": (found > lower + TINY, found < lower - TINY),
         "no_difference": ((found > lower + TINY) & (found < upper - TINY), (found < lower - TINY) | (found > upper + TINY)),
     }[said]
-    m = len(found)
-    u = {verdicts.EACH: m, verdicts.MOST: m // 2 + 1, verdicts.SOME: 1}[holds]
-    return so.sum() >= u, against.sum() >= m - u + 1
+    # An average has one difference, which is the only vote.
+    votes = compare.votes_of(comparisons(world, claim)[: len(found)], holds)
+    m, u = len(votes), verdicts.required(holds, len(votes))
+    return sum(so[vote].all() for vote in votes) >= u, sum(against[vote].any() for vote in votes) >= m - u + 1
+
+
+def is_alike(world: World, claim: dict) -> bool:
+    """Return whether all differences of a claim, or their average, are smaller than the usual margin."""
+    found = effects(world, claim)
+    if claim.get("holds") == verdicts.AVERAGE:
+        found = (weights(world, claim) * found).sum(keepdims=True)
+    lower, upper = bounds(world, claim, quantities.find(claim.get("quantity")).usual_margin)
+    return bool(((found > lower + TINY) & (found < upper - TINY)).all())
 
 
 def back(claim: dict, quantity) -> Callable[[float], float]:

@@ -11,7 +11,7 @@ from plimsoll.config.studies import Study
 from scipy import special
 
 from tests.bench.calibration.simulation.noise import NOISES
-from tests.bench.calibration.study import metric_of, study_of
+from tests.bench.calibration.study import cell_of, metric_of, study_of
 
 SPREAD = 0.05
 
@@ -65,7 +65,8 @@ class World:
     """A simulated world. `levels` are the cells' true values on the scale of `values`; `truth` says in words what is
     true of them.
 
-    Claims name cells by number. `limit` is where runs are ended. In the cells of `times` lower is better.
+    Claims name cells by number. `limit` is where runs are ended. In the cells of `times` lower is better. If
+    a run has several metrics (`per_run`), claims number the metrics of all runs.
     """
 
     family: str
@@ -81,6 +82,7 @@ class World:
     times: tuple[int, ...] = ()
     draws: int = 2000
     reference: str = ""
+    per_run: int = 1
 
     def drawn(self, random: np.random.Generator) -> np.ndarray:
         """Return values of shape (draws, cells, blocks, iterations)."""
@@ -92,33 +94,33 @@ class World:
 
 def observed(world: World, values: np.ndarray) -> Measured:
     """Return one draw as the workflow hands it to the judge: a table of observations, and one of runs."""
-    cells, number, _ = values.shape
+    _, number, _ = values.shape
     cell, block, _ = np.indices(values.shape).reshape(3, -1)
     flat = values.reshape(-1)
-    study, plan = _study_of(world)
-    metric = [metric_of(plan, one) for one in cell]
-    table = pd.DataFrame({"metric": metric, "cell": cell.astype(str), "repetition": block, "value": flat})
-    table["censored"] = flat >= world.limit
-    runs = pd.DataFrame({"cell": np.repeat(np.arange(cells).astype(str), number), "status": "valid"})
-    runs["transport"] = np.where(values[..., 0].reshape(-1) > 0, "shared memory", "TCP")
+    study, plan = planned(world)
+    named = [(metric_of(plan, one), cell_of(plan, one), first) for one, first in zip(cell, block, strict=True)]
+    table = pd.DataFrame(named, columns=["metric", "cell", "repetition"]).assign(value=flat, censored=flat >= world.limit)
+    runs = pd.DataFrame({"cell": np.repeat([*plan["cells"]], number), "status": "valid"})
+    runs["transport"] = np.where(values[:: world.per_run, :, 0].reshape(-1) > 0, "shared memory", "TCP")
     return Measured(study, plan, table, runs)
 
 
-def _study_of(world: World) -> tuple[Study, dict]:
-    return study_of(len(world.levels), "count" if world.values is events else "", world.times)
+def planned(world: World) -> tuple[Study, dict]:
+    """Return a world's study and plan."""
+    return study_of(len(world.levels), "count" if world.values is events else "", world.times, world.per_run)
 
 
 class Quick(Measured):
     """Observations of one draw without tables, which is fast enough for many draws."""
 
     def __init__(self, world: World, values: np.ndarray):
-        self.study, self.plan = _study_of(world)
+        self.study, self.plan = planned(world)
         self.metrics, self.unavailable_metrics = self.study["metrics"], {}
         which = np.repeat(np.arange(values.shape[1]), values.shape[2])
         self._single = {
-            (metric_of(self.plan, cell), str(cell)): Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)
-            for cell, one in enumerate(values)
+            name: Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)
+            for name, one in zip(self.plan["numbered"], values, strict=True)
         }
         self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
-        carried = np.where(values[..., 0] > 0, "shared memory", "TCP")
-        self.transports = {str(cell): list(one) for cell, one in enumerate(carried)}
+        carried = np.where(values[:: world.per_run, :, 0] > 0, "shared memory", "TCP")
+        self.transports = {cell: list(one) for cell, one in zip(self.plan["cells"], carried, strict=True)}
