@@ -96,7 +96,7 @@ DESIGN = Simulated()
 def study_of(numbers: int, unit: str = "", times: tuple[int, ...] = (), per_run: int = 1) -> tuple[Study, dict]:
     """Return the study and its plan. In the cells of `times` lower is better.
 
-    Of several metrics `per_run`, the last one is of another benchmark than the others.
+    If a run has several metrics (`per_run`), the last one is of another benchmark than the others.
     """
     metrics = {METRIC: {"label": METRIC, "unit": unit, "better": "higher"}}
     if times:

@@ -104,13 +104,16 @@ def _errors(table: pd.DataFrame, style):
     """Return a figure with each row's worst error rate over its nominal level, and its worst coverage."""
     import matplotlib.pyplot as plt
 
-    good = ["log-normal", "normal", "bimodal", "common disturbance", "drift of a session"]  # noqa: F841 (queries name it)
-    odd = ["bimodal", "skewed"]  # noqa: F841
+    noises = {
+        "good": ["log-normal", "normal", "bimodal", "common disturbance", "drift of a session"],
+        "odd": ["bimodal", "skewed"],
+    }
+    chosen = {label: table.query(query, engine="python", local_dict=noises) for label, query in ROWS.items()}
+    rows = {label: found for label, found in chosen.items() if len(found)}
     figure, axes = plt.subplots(1, 3, figsize=(2 * style.COLUMN_INCHES, 4.8), sharey=True, layout="constrained")
-    rows = {label: chosen for label, query in ROWS.items() if len(chosen := table.query(query, engine="python"))}
     places = np.arange(len(rows))[::-1]
-    for place, chosen in zip(places, rows.values(), strict=True):
-        for blocks, group in chosen.groupby("blocks"):
+    for place, found in zip(places, rows.values(), strict=True):
+        for blocks, group in found.groupby("blocks"):
             look = {"color": BLOCKS[blocks][0], "marker": BLOCKS[blocks][1], "markersize": 4, "linestyle": "", "alpha": 0.9}
             y = place + 0.3 - 0.2 * list(BLOCKS).index(blocks)
             for axis, kind in zip(axes, ("found", "refused"), strict=False):

@@ -18,7 +18,7 @@ from tests.bench.calibration.study import ALPHA, Judged, arranged, contrasts, me
 class Inner:
     """Judge of a world's claims on all draws, by the functions that evaluate.one calls.
 
-    They are the quantity's differences, Mean, what comparisons lend, strength, votes, combine, of_sentence and decide.
+    They are the quantity's differences, Mean, what comparisons lend, strength, votes, together, of_sentence and decide.
     What is the same for several claims is computed once.
     """
 

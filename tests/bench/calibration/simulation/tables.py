@@ -19,7 +19,7 @@ ODD = "noise in ('bimodal', 'skewed')"
 SOUND = {
     "one comparison: a difference": f"family == 'one comparison' and noise != 'lasting deviations' and {DIFFERENCE}",
     "one comparison: likeness": f"family == 'one comparison' and noise != 'lasting deviations' and {LIKENESS}",
-    "one comparison: not lower": "family == 'one comparison' and noise != 'lasting deviations' and expected == 'not_lower'",
+    "one comparison: not lower": "family == 'by effect' and cells == 1 and expected == 'not_lower'",
     "each of 4 to 64: a difference": f"family == 'several' and holds == 'each' and {DIFFERENCE}",
     "each of 4 to 64: likeness, not lower": f"family == 'several' and holds == 'each' and not {DIFFERENCE}",
     "most, some of 4 to 64": "family == 'several' and holds in ('most', 'some')",

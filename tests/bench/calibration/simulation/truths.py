@@ -174,7 +174,7 @@ def _asserted(world: World, claim: dict) -> tuple[bool, bool]:
         "not_lower": (found > lower + TINY, found < lower - TINY),
         "no_difference": ((found > lower + TINY) & (found < upper - TINY), (found < lower - TINY) | (found > upper + TINY)),
     }[said]
-    # Of an average, found has one difference, which is the only vote.
+    # An average has one difference, which is the only vote.
     votes = compare.votes_of(comparisons(world, claim)[: len(found)], holds)
     m, u = len(votes), verdicts.required(holds, len(votes))
     return sum(so[vote].all() for vote in votes) >= u, sum(against[vote].any() for vote in votes) >= m - u + 1

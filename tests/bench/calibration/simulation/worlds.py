@@ -65,8 +65,8 @@ class World:
     """A simulated world. `levels` are the cells' true values on the scale of `values`; `truth` says in words what is
     true of them.
 
-    Claims name cells by number. `limit` is where runs are ended. In the cells of `times` lower is better. Of several
-    metrics `per_run`, claims number the metrics of all runs.
+    Claims name cells by number. `limit` is where runs are ended. In the cells of `times` lower is better. If
+    a run has several metrics (`per_run`), claims number the metrics of all runs.
     """
 
     family: str
