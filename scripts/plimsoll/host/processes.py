@@ -73,7 +73,7 @@ def started_since(moment: int) -> list[int]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            seen = _seen(stat)
+            seen = facts(stat)
             if seen.started >= moment and seen.state not in "ZX":
                 found.append(int(stat.parts[2]))
     return found
@@ -98,7 +98,7 @@ def stopped_pids(members: Iterable[int]) -> list[int]:
     found = []
     for number in members:
         with contextlib.suppress(OSError):
-            if _seen(f"/proc/{number}/stat").state in "Tt":
+            if facts(f"/proc/{number}/stat").state in "Tt":
                 found.append(number)
     return found
 
@@ -132,7 +132,7 @@ def of_containers(members: Collection[int]) -> set[int]:
     seen = {}
     for number in members:
         with contextlib.suppress(OSError):
-            seen[number] = _seen(Path(f"/proc/{number}/stat"))
+            seen[number] = facts(Path(f"/proc/{number}/stat"))
     children: dict[int, list[tuple[int, int]]] = {}
     for number, child in seen.items():
         if child.parent in seen and child.session == seen[child.parent].session:
@@ -153,17 +153,17 @@ def undying() -> set[int]:
 
     One of their threads is in the kernel and cannot be woken.
     """
-    begun, found = _seen(Path("/proc/self/stat")).started, set()
+    begun, found = facts(Path("/proc/self/stat")).started, set()
     for status in Path("/proc").glob("[0-9]*/task/[0-9]*/status"):
         with contextlib.suppress(OSError):
             rows = dict(line.partition(":\t")[::2] for line in status.read_text(errors="replace").splitlines())
             pending = int(rows["SigPnd"], 16) | int(rows["ShdPnd"], 16)
-            if rows["State"].startswith("D") and pending & KILLED and _seen(status.with_name("stat")).started >= begun:
+            if rows["State"].startswith("D") and pending & KILLED and facts(status.with_name("stat")).started >= begun:
                 found.add(int(status.parts[2]))
     return found
 
 
-class _Seen(NamedTuple):
+class Facts(NamedTuple):
     """Facts about a process or thread: letter of its `state`, PID of its `parent`, its `session`, and when it `started`
     (ticks since boot)."""
 
@@ -173,9 +173,10 @@ class _Seen(NamedTuple):
     started: int
 
 
-def _seen(stat: Path | str) -> _Seen:
+def facts(stat: Path | str) -> Facts:
+    """Return the facts in a file `stat`. Raise OSError if the process or thread has ended."""
     _, fields = stat_of(stat)
-    return _Seen(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+    return Facts(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
 
 
 def stat_of(stat: Path | str) -> tuple[str, list[bytes]]:

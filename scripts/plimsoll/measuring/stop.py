@@ -14,7 +14,7 @@ import signal
 from pathlib import Path
 
 from plimsoll.errors import WORKFLOW
-from plimsoll.host import threads
+from plimsoll.host import processes, threads
 
 WORDS = "progress/stopped.txt"
 RESTART = "progress/restart"
@@ -103,6 +103,5 @@ def _starter() -> int | None:
 def _ancestors() -> list[int]:
     ancestors = [os.getppid()]
     while ancestors[-1] > 1:
-        with open(f"/proc/{ancestors[-1]}/stat") as file:
-            ancestors.append(int(file.read().rpartition(")")[2].split()[1]))
+        ancestors.append(processes.facts(f"/proc/{ancestors[-1]}/stat").parent)
     return ancestors

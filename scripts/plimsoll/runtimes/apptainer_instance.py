@@ -37,7 +37,7 @@ def stop(pids: list[int], seconds: float = 10) -> None:
     for pid in pids:
         with contextlib.suppress(OSError):
             # An instance without a supervisor was adopted by a process that stays.
-            if processes.name(parent := int(_stat(pid)[1])).startswith(SUPERVISOR):
+            if processes.name(parent := processes.facts(f"/proc/{pid}/stat").parent).startswith(SUPERVISOR):
                 waited.append(parent)
             os.kill(pid, signal.SIGKILL)
     end = time.monotonic() + seconds
@@ -47,17 +47,11 @@ def stop(pids: list[int], seconds: float = 10) -> None:
         time.sleep(0.005)
 
 
-def _stat(pid: int) -> list[str]:
-    """Return the state, the parent and the rest of a process's stat line."""
-    with open(f"/proc/{pid}/stat") as file:
-        return file.read().rpartition(")")[2].split()
-
-
 def _runs(pid: int) -> bool:
     """Return whether a process exists and is not a zombie. The process that adopted a zombie may be slow to read its
     exit status."""
     try:
-        return pid > 1 and _stat(pid)[0] != "Z"
+        return pid > 1 and processes.facts(f"/proc/{pid}/stat").state != "Z"
     except OSError:
         return False
 
