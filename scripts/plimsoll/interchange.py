@@ -100,6 +100,7 @@ class Topology(TypedDict):
     perf_event_paranoid: NotRequired[str]  # the kernel's setting of who may use performance counters
     # perf's name of each counter; None for one that is unavailable. A host that is only described has all of them.
     events: NotRequired[dict[str, str | None]]
+    kernel: NotRequired[str]  # its release; missing for a host that is only described
 
 
 class Host(Topology):

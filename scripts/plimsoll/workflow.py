@@ -280,7 +280,8 @@ class Workflow:
             # Written before the plan: a plan with sizes implies that they were saved.
             _say(sizes.note(folder, plan, self.host))
             if name in book.names():
-                sessions.freeze(folder, encodings.of_claims(book.load(name)))
+                of_metrics = encodings.of_metrics(self.studies[name]["metrics"])
+                sessions.freeze(folder, encodings.of_claims(book.load(name)), of_metrics)
             planner.write(plan, folder / "plan.json")
 
     def _open(self, study: str, cell: str, repetition: int) -> bool:

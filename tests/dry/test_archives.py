@@ -145,8 +145,10 @@ def test_reference_measurements_are_made_again_on_another_checkout(project, stud
         assert rounding.alike((folder / f"results/{study}/{name}").read_bytes(), (REFERENCE / study / name).read_bytes()), name
     assert [name for name, content in shown.items() if not rounding.alike((folder / name).read_bytes(), content)] == []
     judged = json.loads((folder / f"results/{study}/together.json").read_text())
-    verdicts = pd.read_csv(REFERENCE / study / "claims.csv").set_index("id")["verdict"].to_dict()
-    assert {result["id"]: result["verdict"] for result in judged} == verdicts
+    # Beside the archive, some claims have the verdicts of other references that answer them.
+    claims = pd.read_csv(REFERENCE / study / "claims.csv").set_index("id")
+    own = claims[claims["answered_by"] == "{}"]["verdict"].to_dict()
+    assert own and {result["id"]: result["verdict"] for result in judged if result["id"] in own} == own
 
 
 def test_an_archive_is_a_workflow_run_crate(small):

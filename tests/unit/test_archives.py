@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from plimsoll import designs, paths
+from plimsoll.claims import findings, verdicts
 from plimsoll.config import studies, yaml_files
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import (
@@ -698,6 +699,30 @@ def test_reference_measurements_that_were_moved_aside_come_back(kept, monkeypatc
     assert (kept / STUDY / "of").read_text() == "old" and [path.name for path in kept.iterdir()] == [STUDY]
     references.keep({"id": STUDY}, kept, kept)
     assert (kept / STUDY / "of").read_text() == "new" and [path.name for path in kept.iterdir()] == [STUDY]
+
+
+def test_a_reference_is_answered_by_another_one(tmp_path):
+    asking = {
+        **findings.empty_result({"id": "a2020-c01"}, verdicts.NOT_TESTABLE, "its cells are off"),
+        "answered_by": {"0": "b2020-c02"},
+    }
+    plain = {**findings.empty_result({"id": "a2020-c02"}, verdicts.INCONCLUSIVE, ""), "p": 0.25}
+    answering = {**findings.empty_result({"id": "b2020-c02"}, verdicts.CONTRADICTED, ""), "comparisons": 3, "p": 0.001}
+    own, other = tmp_path / "own.csv", tmp_path / "other.csv"
+    findings.table_of([asking, plain]).to_csv(own, index=False)
+    findings.table_of([answering]).to_csv(other, index=False)
+    before = own.read_text().splitlines()
+    references.answer(own, [])
+    assert own.read_text().splitlines() == before
+    references.answer(own, [other])
+    first, second = findings.of_table(own)
+    assert (first["verdict"], first["p"], first["reason"], second["verdict"]) == (
+        verdicts.CONTRADICTED,
+        0.001,
+        None,
+        verdicts.INCONCLUSIVE,
+    )
+    assert own.read_text().splitlines()[2] == before[2]
 
 
 @pytest.mark.parametrize("path", sorted(REFERENCE.glob("*/*.zip")), ids=lambda path: path.parent.name)

@@ -563,16 +563,19 @@ def test_the_time_in_point_to_point_functions_is_asked_of_docker_on_this_host_to
     def two(cell, metric):
         return cell["scheme"] == "E2"
 
-    results, table = judged([15, 17, 19, 20], [(two, 3.0)])
-    assert {result["verdict"] for result in results} == {verdicts.REPRODUCED}
+    results, table = judged([15, 17, 19, 20], [(two, 16.0)])
+    # Two ranks in two containers are the paper's E5, of which it prints the size too.
+    assert {(result["verdict"], result["size"], result["in_part"]) for result in results} == {
+        (verdicts.REPRODUCED, verdicts.LARGER, True)
+    }
     assert all(result["transferred"] for result in results)
     # Docker with its default filter, and Docker that lets ranks copy from each other's memory.
-    assert table.groupby("arrangement").size().to_list() == [4, 4]
+    assert table[table["part"] == 1].groupby("arrangement").size().to_list() == [4, 4]
 
 
 def test_events_that_do_not_happen_have_no_logarithm_and_no_trouble(judged, claims):
     anywhere = {**by_id(claims, 37), "needs": [], "b": {"granularity": ["one"]}}
-    results, table = judged([anywhere], [(lambda cell, metric: metric == "dgemm_migrations", 0.0)])
+    results, table = judged([anywhere], [(lambda cell, metric: metric == "dgemm_rank_migrations", 0.0)])
     assert results[0]["verdict"] == verdicts.INCONCLUSIVE
     assert table["effect"].to_numpy() == pytest.approx([0.0])
 
@@ -607,6 +610,22 @@ def test_what_is_missing_is_named(judged, claims):
     assert {result["verdict"] for result in results} == {verdicts.NOT_TESTABLE}
     for result, word in zip(results, ("samples of the core", "does not count", "two sockets", "host's IPC"), strict=True):
         assert word in result["reason"]
+
+
+def test_claims_need_counters_and_the_scheduler_of_the_paper(claims, made, paper_host, small_host):
+    contrasts_of = designs.find("splitting").contrasts
+    described, here = made(paper_host), made({**small_host, "kernel": "6.8.0-31-generic"})
+    assert not {"hw_perf_counters", "cfs"} & set(contrasts_of.unmet_needs(described))
+    lacking = contrasts_of.unmet_needs(here)
+    assert "performance counters" in lacking["hw_perf_counters"] and "Linux 6.8.0-31-generic has EEVDF" in lacking["cfs"]
+    for release in ("6.5.13", "3.10.0-1062.el7.x86_64"):
+        assert "cfs" not in contrasts_of.unmet_needs({**here, "kernel": release})
+    # One counter of the processor is enough. Metrics of others say which ones are unavailable.
+    one = made({**small_host, "events": {"l3_misses": "LLC-load-misses"}})
+    assert "hw_perf_counters" not in contrasts_of.unmet_needs(one)
+    counted = {claim["id"] for claim in claims["liu2020"] if any("_l3_" in metric for metric in claim["metrics"])}
+    needing = {claim["id"] for claim in claims["liu2020"] if "hw_perf_counters" in claim["needs"]}
+    assert counted and counted <= needing
 
 
 def test_what_speaks_against_a_claim_is_adjusted_for_its_comparisons(judged):

@@ -44,18 +44,18 @@ def test_words_for_readers_are_not(change):
 
 
 def test_encodings_are_frozen_with_the_first_record(tmp_path):
-    sessions.freeze(tmp_path, {"a": "1"})
-    sessions.freeze(tmp_path, {"a": "2"})
+    sessions.freeze(tmp_path, {"a": "1"}, {"m": "1"})
+    sessions.freeze(tmp_path, {"a": "2"}, {"m": "2"})
     first = sessions.read(tmp_path)
-    assert first["encodings"] == {"a": "2"} and first["encoded"] > 0
+    assert (first["encodings"], first["metrics"]) == ({"a": "2"}, {"m": "2"}) and first["encoded"] > 0
     record.write(tmp_path / "runs/a/1.json", recorded())
-    sessions.freeze(tmp_path, {"a": "3"})
+    sessions.freeze(tmp_path, {"a": "3"}, {"m": "3"})
     assert sessions.read(tmp_path) == first
 
 
 def test_what_is_noted_of_a_session_stays_when_its_encodings_are_frozen(tmp_path):
     sessions.note(sessions.Session(2, tmp_path), {"Docker engine": "started again"})
-    sessions.freeze(tmp_path, {"a": "1"})
+    sessions.freeze(tmp_path, {"a": "1"}, {"m": "1"})
     noted = sessions.read(tmp_path)
     assert (noted["number"], noted["fresh"], noted["encodings"]) == (2, {"Docker engine": "started again"}, {"a": "1"})
 
@@ -73,6 +73,32 @@ def test_what_is_noted_of_a_session_stays_when_its_encodings_are_frozen(tmp_path
 def test_a_verdict_says_that_its_encoding_changed(session, said):
     (result,) = encodings.with_notes([{"id": CLAIM["id"]}], [CLAIM], json.loads(json.dumps(session)))
     assert result["encoding"] == said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, ""),
+        ({"rate": {"label": "other words"}}, ""),
+        ({"rate": {"source": ["rate"]}}, encodings.CHANGED),
+        ({"of_side": {"unit": "s"}}, encodings.CHANGED),
+        ({"of_part": {"source": ["rate"]}}, encodings.CHANGED),
+        ({"of_others": {"source": ["rate"]}}, ""),
+    ],
+)
+def test_a_verdict_says_that_one_of_its_metrics_changed(change, said):
+    usual = {"label": "A rate", "source": ["rates"], "unit": "GB/s"}
+    then = dict.fromkeys(("rate", "of_side", "of_part", "of_others"), usual)
+    now = {name: {**usual, **change.get(name, {})} for name in then}
+    of_parts = {**OF_PARTS, "metrics": ["rate"], "a": {"metric": ["of_side"]}}
+    of_parts["parts"] = [{**of_parts["parts"][0], "metrics": ["of_part"]}]
+    session = json.loads(json.dumps({"metrics": encodings.of_metrics(then)}))
+    (result,) = encodings.with_metrics([{"encoding": ""}], [of_parts], now, session)
+    assert result["encoding"] == said
+    # Older sessions noted no metrics. What was said of a claim stays.
+    assert encodings.with_metrics([{"encoding": ""}], [of_parts], now, {}) == [{"encoding": ""}]
+    (kept,) = encodings.with_metrics([{"encoding": encodings.CHANGED}], [of_parts], then, session)
+    assert kept["encoding"] == encodings.CHANGED
 
 
 def test_sessions_together_have_the_remarks_of_each():
@@ -105,7 +131,7 @@ def test_a_part_is_answered_and_the_sentence_judged_anew():
     asked = {**result_of("a2020-c01", verdicts.REPRODUCED, 2, parts, {"2": "b2020-c02"}), "in_part": True}
     for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED, verdicts.INCONCLUSIVE):
         (found, _) = other_studies.by_others([asked, result_of("b2020-c02", verdict, 3)])
-        assert found["verdict"] == verdict and not found["in_part"] and found["sessions"] == []
+        assert found["verdict"] == verdict and not found["in_part"] and found["sessions"] == [] and found["reason"] == ""
 
 
 def test_own_cells_count_and_a_study_that_was_not_measured_does_not():

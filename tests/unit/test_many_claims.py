@@ -118,6 +118,17 @@ def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
     assert found["in_part"] == (verdict == REPRODUCED and INCONCLUSIVE in (each or []))
 
 
+@pytest.mark.parametrize(("of_aside", "in_part"), [((FOR, FOR), False), ((FOR, OPEN), True), ((OPEN, FOR), True)])
+def test_a_sentence_whose_aside_is_open_in_an_arrangement_is_reproduced_in_part(of_aside, in_part):
+    main, aside = arranged({"x": FOR, "y": FOR}), arranged(dict(zip("xy", of_aside, strict=True)))
+    aside["verdict"], each = verdicts.decide(of_aside, ALPHA, ALPHA)
+    aside["in_part"] = verdicts.in_part(aside["verdict"], each)
+    claim = {"id": "liu2020-c01", "parts": [{"says": "a part of it"}, {"says": "another one", "aside": True}]}
+    rows = [{"verdict": REPRODUCED, "effect": 0.1, "n": 5}] * 2
+    found = findings.of_parts(claim, [{**main, "verdict": REPRODUCED}, aside], rows, ALPHA)
+    assert (found["verdict"], found["in_part"], found["parts"][1]["verdict"]) == (REPRODUCED, in_part, REPRODUCED)
+
+
 @pytest.mark.parametrize(
     ("bound", "said"),
     [

@@ -50,8 +50,10 @@ def test_the_plan_of_a_study_that_is_not_wanted_stays_what_its_results_were_made
     plan, there = made.plans[NAME], Path("results/other/plan.json")
     there.parent.mkdir(parents=True)
     there.write_text("what it was")
-    Workflow([NAME], [NAME], {}, {NAME: plan, "other": plan}, {}, {}, small_host).write_plans()
+    Workflow([NAME], [NAME], made.studies, {NAME: plan, "other": plan}, {}, {}, small_host).write_plans()
     assert json.loads(Path(f"results/{NAME}/plan.json").read_text())["study"] == NAME
+    session = json.loads(Path(f"results/{NAME}/session.json").read_text())
+    assert len(session["encodings"]) == 126 and session["metrics"].keys() == made.studies[NAME]["metrics"].keys()
     assert there.read_text() == "what it was"
 
 

@@ -109,6 +109,13 @@ def main(parts: list[dict]) -> list[dict]:
     return [part for part in parts if not part.get("aside")]
 
 
+def metrics_of(claim: dict) -> set[str]:
+    """Return the names of all metrics of a claim and its parts."""
+    every = [claim, *parts_of(claim)]
+    of_sides = (levels.get(METRIC, []) for one in every for _, levels in levels_of(one))
+    return {name for names in (*(one["metrics"] for one in every), *of_sides) for name in names}
+
+
 def digest(claim: dict) -> str:
     """SHA-256 of a claim's encoding: of all keys that decide its verdict, without the words for readers."""
     return hashlib.sha256(json.dumps(_encoding(claim), sort_keys=True).encode()).hexdigest()

@@ -1,5 +1,7 @@
 """How claims are encoded, and whether that was fixed before their data: a session notes the encodings when it begins."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from plimsoll.claims import book
@@ -31,6 +33,25 @@ def with_notes(results: Sequence[dict], claims: Sequence[dict], session: Mapping
             "hangs_on": claim.get("hangs_on", ""),
             "answered_by": _answered_by(claim),
         }
+        for result, claim in zip(results, claims, strict=True)
+    ]
+
+
+def of_metrics(metrics: Mapping[str, Mapping]) -> dict[str, str]:
+    """Return the digest of what each metric of a study is, by the metric's name: all its keys without the label."""
+    measured = {name: {key: value for key, value in one.items() if key != "label"} for name, one in metrics.items()}
+    return {name: hashlib.sha256(json.dumps(one, sort_keys=True).encode()).hexdigest() for name, one in measured.items()}
+
+
+def with_metrics(results: Sequence[dict], claims: Sequence[dict], metrics: Mapping, session: Mapping) -> list[dict]:
+    """Return the results that `with_notes` returned, with CHANGED for claims of which a metric changed since the session began.
+
+    Sessions of older versions with_notes no metrics. They get no remark.
+    """
+    now = of_metrics(metrics)
+    changed = {name for name, digest in session.get("metrics", {}).items() if now.get(name) != digest}
+    return [
+        {**result, "encoding": CHANGED} if changed & book.metrics_of(claim) else result
         for result, claim in zip(results, claims, strict=True)
     ]
 

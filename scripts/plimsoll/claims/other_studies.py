@@ -14,14 +14,15 @@ def by_others(results: Sequence[dict]) -> list[dict]:
     """Return the results of all studies, completed by verdicts on claims of other studies (`answered_by`).
 
     Another study's verdict is used where a study's own cells give none. `answered` is a sentence that names the
-    answering claim, or the study that would have to be measured.
+    answering claim, or the study that would have to be measured. Claims that are not among the results answer nothing.
     """
     known = {result["id"]: result for result in results}
     return [_answered(result, known) for result in results]
 
 
 def _answered(result: dict, known: dict[str, dict]) -> dict:
-    named = {number: known[name] for number, name in (result.get("answered_by") or {}).items() if _lacks(result, number)}
+    asked = {number: name for number, name in (result.get("answered_by") or {}).items() if _lacks(result, number)}
+    named = {number: known[name] for number, name in asked.items() if name in known}
     if not named:
         return result
     told = [_told(number, answer) for number, answer in named.items()]
@@ -48,7 +49,7 @@ def _judged(result: dict, given: dict[str, dict]) -> dict:
     verdict = _of_sentence([part["verdict"] for part in book.main(parts)])
     in_part = verdict in verdicts.SETTLED and any(part["verdict"] == verdicts.NOT_TESTABLE for part in parts)
     # Sessions and p-values of two studies cannot be combined.
-    own = {"sessions": [], **dict.fromkeys(("p", "q", "robust"))}
+    own = {"sessions": [], "reason": "", **dict.fromkeys(("p", "q", "robust"))}
     return {**result, "verdict": verdict, "parts": parts, "in_part": in_part, **own}
 
 

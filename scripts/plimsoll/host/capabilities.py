@@ -21,6 +21,8 @@ COUNTERS = {
     "cycles": ("cycles",),
     "stall_cycles": ("cycle_activity.stalls_total", "stalled-cycles-backend"),
 }
+# Counters of the kernel. All others are the processor's.
+OF_KERNEL = frozenset({"context_switches", "cpu_migrations"})
 
 
 def counters() -> dict[str, str | None]:

@@ -14,12 +14,14 @@ from plimsoll.interchange import Host, Topology
 
 
 def here() -> Topology:
-    """Return what a plan for this machine is made from: its topology, what this user may do, and what perf can count."""
+    """Return what a plan for this machine is made from: its topology, what this user may do, what perf can count, and the
+    kernel's release."""
     mounted = cgroup.mounts()
     cpusets = cgroup.may_make("cpuset", mounted)
     allowed = {"root": not os.geteuid(), "cpusets": cpusets, "limits": cpusets and cgroup.may_make("memory", mounted)}
     paranoid = read(Path("/proc/sys/kernel/perf_event_paranoid"))
-    return {**topology.discover(), **allowed, "perf_event_paranoid": paranoid, "events": capabilities.counters()}
+    counting = {"perf_event_paranoid": paranoid, "events": capabilities.counters()}
+    return {**topology.discover(), **allowed, **counting, "kernel": os.uname().release}
 
 
 def discover(tried: dict[str, dict] | None = None, designs: Iterable[Design] = ()) -> Host:

@@ -122,13 +122,14 @@ def note(session: Session, fresh: dict[str, str]) -> None:
     record.write(session.folder / FILE, noted)
 
 
-def freeze(folder: Path, encodings: Mapping[str, str]) -> None:
-    """Save how claims are encoded (digests by id), and when.
+def freeze(folder: Path, encodings: Mapping[str, str], metrics: Mapping[str, str]) -> None:
+    """Save how claims are encoded (digests by id), what their metrics are (digests by name), and when.
 
     This happens before a session's first record, and never after it.
     """
     if not record.any_below(folder):
-        record.write(folder / FILE, {**read(folder), "encodings": dict(encodings), "encoded": time.time()})
+        frozen = {"encodings": dict(encodings), "metrics": dict(metrics), "encoded": time.time()}
+        record.write(folder / FILE, {**read(folder), **frozen})
 
 
 def read(folder: Path) -> dict:

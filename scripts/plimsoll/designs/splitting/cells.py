@@ -156,11 +156,13 @@ class Cells(design.Cells):
         return {**easiest, "parameters": benchmark.smallest(easiest["parameters"])}
 
     def plan_extras(self, study: dict, host: Topology) -> dict:
-        """Return this design's keys of the plan: the benchmark, the cores of each socket, and each instrument's settings."""
+        """Return this design's keys of the plan: the benchmark, the cores of each socket, each instrument's settings, and
+        the kernel's release if it is known."""
         return {
             "benchmark": study["benchmark"],
             "sockets": {str(socket): cores for socket, cores in topology.cores_of_sockets(host).items()},
             "instruments": {name: instruments.find(name).settings(host) for name in instruments.known()},
+            **({"kernel": host["kernel"]} if "kernel" in host else {}),
         }
 
     def host_facts(self, machine: Topology) -> dict[str, str]:

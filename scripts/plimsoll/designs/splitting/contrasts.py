@@ -4,6 +4,7 @@ A claim names the levels of side a, the levels of side b, and the levels of both
 compared with the cell of side b that is like it in all other factors.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +15,7 @@ from plimsoll.claims.matching import Matcher
 from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
 from plimsoll.designs.splitting.scheme import ALONE
+from plimsoll.host.capabilities import OF_KERNEL
 
 # Number of ranks in the paper's exactly subscribed runs.
 RANKS = 16
@@ -41,6 +43,8 @@ OFF = {
     "docker_host_network": ({"docker-host-network"}, "Docker containers on the host's network"),
     "shared_ipc": ({"docker-shared", "docker-shared-ptrace"}, "Docker containers on the host's IPC, processes and network"),
 }
+# The first version of Linux whose scheduler is EEVDF in place of CFS.
+EEVDF = (6, 6)
 # The level of affinity on one socket that section 5.4.4 calls CPU affinity. Equation 3 defines none there.
 ON_ONE_SOCKET = {"cpu": "cpumem"}
 
@@ -175,6 +179,10 @@ class Contrasts(design.Contrasts):
             )
         if most < 4:
             missing["cores_4"] = f"four cores of a socket, and here are {most}"
+        if set(plan["instruments"]["events"]["events"]) <= OF_KERNEL:
+            missing["hw_perf_counters"] = "the processor's performance counters, which perf cannot read here"
+        if _version(plan.get("kernel", "")) >= EEVDF:
+            missing["cfs"] = f"the scheduler CFS, and Linux {plan['kernel']} has EEVDF"
         return missing
 
     def transferred_claim(self, claim: dict) -> dict | None:
@@ -190,6 +198,11 @@ class Contrasts(design.Contrasts):
         if set(affinity) <= set(ON_ONE_SOCKET) and affinity:
             moved["a"] = {**claim["a"], "affinity": [ON_ONE_SOCKET[level] for level in affinity]}
         return moved
+
+
+def _version(kernel: str) -> tuple[int, ...]:
+    """Return the first two numbers of a kernel's release; none if the release is not known."""
+    return tuple(map(int, re.findall(r"[0-9]+", kernel)[:2]))
 
 
 def _asked(claim: dict, cells: Cells, factors: dict) -> list:

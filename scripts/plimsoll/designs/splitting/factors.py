@@ -14,6 +14,7 @@ class SplittingPlan(interchange.Plan):
     benchmark: str
     sockets: dict[str, list[int]]  # cores by socket
     instruments: dict[str, dict]  # settings of each instrument on the host
+    kernel: NotRequired[str]  # the host's release of Linux; plans of older versions have none
     in_place_of: NotRequired[dict[str, str]]  # in an arrangement: the runtime that is compared, by the runtime of the claim
 
 

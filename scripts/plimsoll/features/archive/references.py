@@ -6,12 +6,13 @@ A study's folder there has an archive without pictures, from which everything ca
 
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
 from plimsoll import spelling
+from plimsoll.claims import findings, other_studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import archive_members, layout, packing
@@ -72,8 +73,24 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
     # The table has the claims of all studies that exist.
     claims = pd.read_csv(new / "claims.csv", dtype=str, keep_default_na=False)
     claims[claims["study"] == study["id"]].to_csv(new / "claims.csv", index=False)
+    answer(new / "claims.csv", sorted(set(new.parent.glob("[!.]*/claims.csv")) - {new.parent / study["id"] / "claims.csv"}))
     for path in (own / "figures").glob("*.png"):
         shutil.copy(path, new / "figures")
+
+
+def answer(table: Path, others: Iterable[Path]) -> None:
+    """Complete a reference's table of claims by the verdicts of other references that answer them (`answered_by`).
+
+    The archive has its own study alone, so its table says that the other study would have to be measured.
+    """
+    own = findings.of_table(table)
+    known = [result for other in others for result in findings.of_table(other)]
+    shown = other_studies.by_others([*own, *known])[: len(own)]
+    changed = [after for before, after in zip(own, shown, strict=True) if after is not before]
+    rows = pd.read_csv(table, dtype=str, keep_default_na=False).astype(object).set_index("id", drop=False)
+    for row in findings.table_of(changed).fillna("").to_dict("records"):
+        rows.loc[row["id"]] = pd.Series(row).reindex(rows.columns, fill_value="")
+    rows.to_csv(table, index=False)
 
 
 def _shown(name: str, folder: str) -> PurePosixPath | None:
