@@ -81,7 +81,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     arrangement of what the paper leaves open.
 
     A verdict is `in_part` if a part could not be tested. It is also in part if the main parts are reproduced and an
-    aside is not, or if the claim is inconclusive in an arrangement.
+    aside is not (in every arrangement), or if the claim is inconclusive in an arrangement.
     """
     judged = list(zip(claim["parts"], results, strict=True))
     main = [result for part, result in judged if not part.get("aside")]
@@ -107,7 +107,8 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
         for part, result in judged
     ]
     missing = any(result["verdict"] == verdicts.NOT_TESTABLE for result in results)
-    but = verdict == verdicts.REPRODUCED and any(part["aside"] and part["verdict"] != verdict for part in parts)
+    asides = [result for part, result in judged if part.get("aside")]
+    but = verdict == verdicts.REPRODUCED and any(one["verdict"] != verdict or one.get("in_part") for one in asides)
     some = verdicts.in_part(verdict, each)
     return {**whole, "parts": parts, "in_part": some or (verdict in verdicts.SETTLED and (missing or but))}
 
