@@ -238,13 +238,13 @@ def test_two_netperf_with_a_core_each_share_none_and_are_left_out_without_limits
         ("c65", {"metrics": ["block_output"], "where": {"case": ["3b"], "co_runner": ["bonnie"]}, "times": 0.8}, "smaller)"),
     ],
 )
-def test_a_claim_is_asked_only_if_its_condition_is_shown(planned, jha2021, name, effect, reason):
+def test_a_claim_is_tested_only_if_its_condition_is_shown(planned, jha2021, name, effect, reason):
     """Gains of Linpack need a second core that is worth something, and gains of Bonnie++ a disk that two share."""
     world = worlds.World(jha2021, planned, [effect])
     claim = next(claim for claim in book.load("jha2021") if claim["id"] == f"jha2021-{name}")
     result, rows = evaluate.one(claim, world, evaluate.asking(planned, jha2021), jha2021["alpha"])
     assert (result["verdict"] == verdicts.NOT_TESTABLE, not rows) == (bool(reason), bool(reason))
-    assert result["reason"].startswith("it is asked only if ") == bool(reason) and result["reason"].endswith(reason)
+    assert result["reason"].startswith("it is tested only if ") == bool(reason) and result["reason"].endswith(reason)
 
 
 def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha2021):

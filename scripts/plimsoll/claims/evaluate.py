@@ -122,7 +122,7 @@ def _not_given(claim: dict, measured: Measured, asked: Asked, alpha: float) -> s
     if (result["verdict"], size) == (verdicts.REPRODUCED, verdicts.AS_LARGE):
         return ""
     found = result["reason"] or ", ".join(filter(None, [result["verdict"], result["size"]]))
-    return f"it is asked only if {condition['says']} ({found})"
+    return f"it is tested only if {condition['says']} ({found})"
 
 
 def _levels(parts: list[dict], alpha: float) -> list[Levels]:
