@@ -63,7 +63,7 @@ def test_what_is_noted_of_a_session_stays_when_its_encodings_are_frozen(tmp_path
 @pytest.mark.parametrize(
     ("session", "said"),
     [
-        ({}, ""),
+        ({}, encodings.NOT_NOTED),
         ({"encodings": encodings.of_claims([CLAIM])}, ""),
         ({"encodings": encodings.of_claims([{**CLAIM, "note": "words"}])}, ""),
         ({"encodings": encodings.of_claims([{**CLAIM, "holds": "each"}])}, encodings.CHANGED),

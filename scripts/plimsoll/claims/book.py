@@ -100,8 +100,13 @@ def load_all() -> dict[str, list[dict]]:
 
 def parts_of(claim: dict) -> list[dict]:
     """Return the assertions (`parts`) of a claim as claims. A part takes the keys that it does not have from the claim."""
-    own = {key: value for key, value in claim.items() if key != "parts"}
+    own = {key: value for key, value in claim.items() if key not in ("parts", "given")}
     return [{**own, **part} for part in claim.get("parts", [])]
+
+
+def condition_of(claim: dict) -> dict | None:
+    """Return what must be shown before a claim is tested (`given`) as a claim; None if nothing must."""
+    return {"id": claim["id"], "needs": claim["needs"], **claim["given"]} if "given" in claim else None
 
 
 def main(parts: list[dict]) -> list[dict]:
@@ -167,7 +172,7 @@ def check_against(study: dict, claims: list[dict], source: Callable[[dict], str]
     """
     metrics, also = list(study["metrics"]), words(study["id"]) if source is None else {}
     named = source or (lambda claim: f"config/claims/{study['id']}.yaml: {claim['id']}")
-    for claim in [one for whole in claims for one in (whole, *parts_of(whole))]:
+    for claim in [one for whole in claims for one in (whole, *parts_of(whole), condition_of(whole)) if one]:
         where = named(claim)
         _check_order(where, claim)
         _check_quantity(where, claim)

@@ -8,6 +8,8 @@ from plimsoll.claims import book
 
 # Remark on a verdict whose encoding differs from the one that its session noted.
 CHANGED = "its encoding changed after these runs began"
+# Remark on a verdict whose session noted no encodings.
+NOT_NOTED = "its encoding was not noted when these runs began, so it may have changed since"
 # Key of `answered_by` that stands for the whole claim; the other keys are the numbers of its parts.
 WHOLE = "0"
 
@@ -21,15 +23,15 @@ def with_notes(results: Sequence[dict], claims: Sequence[dict], session: Mapping
     """Return the results of claims with what their readers must know of the claims.
 
     `encoding` is CHANGED if the claim's encoding differs from the one when the session began, or if the claim did not
-    exist then. It is empty if nothing changed, or if the session noted no encodings. `hangs_on` is what the verdict
-    depends on, in the claim's words. `answered_by` is the claim of another study that says the same, by the number of
-    the part (WHOLE for all of it).
+    exist then. It is NOT_NOTED if the session noted no encodings, and empty if nothing changed. `hangs_on` is what the
+    verdict depends on, in the claim's words. `answered_by` is the claim of another study that says the same, by the
+    number of the part (WHOLE for all of it).
     """
     known, now = session.get("encodings"), of_claims(claims)
     return [
         {
             **result,
-            "encoding": CHANGED if known is not None and known.get(claim["id"]) != now[claim["id"]] else "",
+            "encoding": NOT_NOTED if known is None else CHANGED if known.get(claim["id"]) != now[claim["id"]] else "",
             "hangs_on": claim.get("hangs_on", ""),
             "answered_by": _answered_by(claim),
         }

@@ -96,6 +96,8 @@ def one(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) ->
 
     `asked` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
     """
+    if reason := _not_given(claim, measured, asked, alpha):
+        return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     parts = book.parts_of(claim) or [claim]
     judged = [_part(part, measured, asked, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
     rows = [{**row, "part": number} for number, (_, compared) in enumerate(judged, 1) for row in compared]
@@ -105,6 +107,22 @@ def one(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) ->
     # Counts have no p: their evidence is certain.
     result["p"] = (verdicts.p_of(evidence, alpha) or None) if any(evidence) else None
     return result, rows
+
+
+def _not_given(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) -> str:
+    """Return in words that the condition of a claim is not shown; empty if it is, or if the claim has none.
+
+    A condition is shown if it is reproduced, as large as the paper prints it.
+    """
+    condition = book.condition_of(claim)
+    if condition is None:
+        return ""
+    result, _ = _part(condition, measured, asked, Levels(alpha, alpha))
+    size = result["size"] if "magnitude" in condition else verdicts.AS_LARGE
+    if (result["verdict"], size) == (verdicts.REPRODUCED, verdicts.AS_LARGE):
+        return ""
+    found = result["reason"] or ", ".join(filter(None, [result["verdict"], result["size"]]))
+    return f"it is tested only if {condition['says']} ({found})"
 
 
 def _levels(parts: list[dict], alpha: float) -> list[Levels]:

@@ -13,7 +13,17 @@ from plimsoll import design, workloads
 from plimsoll.claims import book, quantities
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, CASES, NOBODY, views
-from plimsoll.designs.interference.factors import BREAKING, FREE, OTHERS, PLACEMENTS, REST, SAME, InterferenceCell
+from plimsoll.designs.interference.factors import (
+    APART,
+    BREAKING,
+    FREE,
+    OTHERS,
+    PLACEMENTS,
+    REST,
+    SAME,
+    SAME_CORE,
+    InterferenceCell,
+)
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
@@ -70,9 +80,11 @@ class Contrasts(design.Contrasts):
     def unfit(self, cell: InterferenceCell) -> str | None:
         """Return why a cell's placement of client and server breaks the definition of its case; None if it does not.
 
-        Cells without a server fit in every placement.
+        Cells without a server fit in every placement. Two members with servers share no core if each has its own.
         """
-        served = any(workloads.find(name).roles for name in cell["members"])
+        served = [name for name in cell["members"] if workloads.find(name).roles]
+        if len(served) == 2 and cell["placement"] == SAME_CORE and not CASES[cell["case"]]["limits"]:
+            return APART
         return BREAKING.get((cell["case"], cell["placement"])) if served else None
 
     def unmet_needs(self, plan: Plan) -> dict[str, str]:

@@ -19,6 +19,7 @@ OTHERS_CORE = "with limits each container has a core of its own, and the server 
 # Netperf's losses are relative to Netperf alone (case 1). A placement that changes its speed alone would distort them.
 MOVED = "the kernel may place client and server otherwise alone than beside others, which would count as interference"
 WOKEN = "alone a client and a server on two cores wait to be woken, which company spares them: that would count as a gain"
+APART = "two Netperf would have a core each there and share none, where without limits both have both cores"
 BREAKING = {("3b", OTHER_CORE): OTHERS_CORE, ("1", FREE): MOVED, ("1", OTHER_CORE): WOKEN}
 # Words in claims for a group of co-runners: with the same resource, with another one, all that the other side leaves.
 SAME, OTHERS, REST = ("same resource",), ("other resource", "other kind"), "all others"
