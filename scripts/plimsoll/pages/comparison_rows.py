@@ -87,7 +87,7 @@ def strip(compared: dict) -> dict | None:
         # An interval that lies wholly beyond an end has no part on the strip.
         bounds = None if low > DOUBLINGS or high < -DOUBLINGS else (place(compared["low"]), place(compared["high"]))
     return {
-        "margin": (place(-compared["margin"]), place(compared["margin"])),
+        "margin": tuple(sorted((place(-compared["margin"]), place(compared["margin"])))),
         "interval": bounds,
         "over": over,
         "arrow": off,
