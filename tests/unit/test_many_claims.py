@@ -136,7 +136,9 @@ def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
 def test_a_verdict_names_the_arrangements_that_it_is_for(evidence, said):
     """An arrangement that is left out is no arrangement in which the claim holds."""
     own = {words: one for words, one in evidence.items() if one}
-    judged = {words: ({**arranged({words: one}), "evidence": one, "size": "", "substitutes": []}, []) for words, one in own.items()}
+    judged = {
+        words: ({**arranged({words: one}), "evidence": one, "size": "", "substitutes": []}, []) for words, one in own.items()
+    }
     unfit = {words: "it breaks the case" for words, one in evidence.items() if one is None}
     found, _ = findings.of_arrangements(judged, unfit, (ALPHA, ALPHA))
     assert findings.verdict_of({**found, "n_most": 5}) == said
