@@ -106,6 +106,9 @@ def arranged(evidence: dict[str, Strength | None]) -> dict:
         # In an arrangement that breaks what a part is about, the other parts can contradict the sentence, but not reproduce it.
         ({"x": FOR, "y": AGAINST}, {"x": FOR, "y": None}, CONDITIONAL, [REPRODUCED, CONTRADICTED]),
         ({"x": FOR, "y": FOR}, {"x": FOR, "y": None}, REPRODUCED, [REPRODUCED, INCONCLUSIVE]),
+        # An arrangement that breaks what all parts are about is left out.
+        ({"x": FOR, "y": None}, {"x": FOR, "y": None}, REPRODUCED, [REPRODUCED, NOT_TESTABLE]),
+        ({"x": OPEN, "y": None}, {"x": FOR, "y": None}, INCONCLUSIVE, [INCONCLUSIVE, NOT_TESTABLE]),
     ],
 )
 def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
@@ -115,7 +118,30 @@ def test_a_sentence_is_judged_in_each_arrangement(first, second, verdict, each):
     found = findings.of_parts(claim, results, rows, ALPHA)
     assert found["verdict"] == verdict
     assert [one["verdict"] for one in found["arrangements"].values()] == (each or [])
-    assert found["in_part"] == (verdict == REPRODUCED and INCONCLUSIVE in (each or []))
+    assert found["in_part"] == (verdict == REPRODUCED and set(each) != {REPRODUCED})
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        ({"one core": FOR, "a core each": FOR}, "reproduced"),
+        ({"one core": FOR, "a core each": None}, "reproduced, in part, with one core"),
+        ({"one core": AGAINST, "a core each": None}, "contradicted, in part, with one core"),
+        ({"one core": OPEN, "a core each": None}, INCONCLUSIVE),
+        ({"one core": FOR, "a core each": OPEN}, "reproduced, in part, with one core"),
+        ({"one core": FOR, "a core each": FOR, "free": OPEN}, "reproduced, in part, with one core and with a core each"),
+        ({"one core": FOR, "a core each": AGAINST}, CONDITIONAL),
+    ],
+)
+def test_a_verdict_names_the_arrangements_that_it_is_for(evidence, said):
+    """An arrangement that is left out is no arrangement in which the claim holds."""
+    own = {words: one for words, one in evidence.items() if one}
+    judged = {
+        words: ({**arranged({words: one}), "evidence": one, "size": "", "substitutes": []}, []) for words, one in own.items()
+    }
+    unfit = {words: "it breaks the case" for words, one in evidence.items() if one is None}
+    found, _ = findings.of_arrangements(judged, unfit, (ALPHA, ALPHA))
+    assert findings.verdict_of({**found, "n_most": 5}) == said
 
 
 @pytest.mark.parametrize(("of_aside", "in_part"), [((FOR, FOR), False), ((FOR, OPEN), True), ((OPEN, FOR), True)])

@@ -172,8 +172,9 @@ def test_the_knee_is_asked_at_the_cores(of_paper, plan_of, amaral2015):
                 ("c24", "one", (("vm/bare", "docker/bare"), ("bare/vm", "bare/docker"))),
                 ("c25", "one", (("vm/bare", "docker/bare"), ("bare/vm", "bare/docker"))),
             )
-            for number, network in enumerate(("bridge", "openvswitch"))
+            for number, network in enumerate(("bridge", "bridge", "openvswitch", "openvswitch"))
         ),
+        ("c27", 0, {("network/bare/bare/host/one", "network/bare/bare/host/one")}),
         ("c33", 3, {("network/vm/bare/bridge/two", "network/bare/bare/host/two")}),
         ("c07", 0, {("creation/docker-nested/1/1", "creation/docker/1/0")}),
         ("c09", 0, {("creation/docker-nested/1/1", "creation/docker-nested/1/1")}),

@@ -164,6 +164,19 @@ def _check_quantity(source: str, claim: dict) -> None:
         raise PlimsollError(f"{source}: {problem}.")
 
 
+def _check_margin(source: str, claim: dict) -> None:
+    """Raise PlimsollError if a margin below 0, which is a difference of so much at least, does not go with a bound.
+
+    A claim with parts is checked part by part.
+    """
+    bound = str(claim.get("expected")).startswith("not_")
+    if claim.get("margin", 0) < 0 and not bound and "parts" not in claim:
+        raise PlimsollError(
+            f"{source}: margin: {claim['margin']} is below 0, which only `not_higher` and `not_lower` can have. Write a margin "
+            "above 0."
+        )
+
+
 def check_against(study: dict, claims: list[dict], source: Callable[[dict], str] | None = None) -> None:
     """Raise PlimsollError if a claim names a level or a metric that its study does not know. The study must be built.
 
@@ -176,6 +189,7 @@ def check_against(study: dict, claims: list[dict], source: Callable[[dict], str]
         where = named(claim)
         _check_order(where, claim)
         _check_quantity(where, claim)
+        _check_margin(where, claim)
         _check_metrics(where, claim, metrics, also)
         _check_factors(where, study, claim)
 

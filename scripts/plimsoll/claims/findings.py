@@ -81,7 +81,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     arrangement of what the paper leaves open.
 
     A verdict is `in_part` if a part could not be tested. It is also in part if the main parts are reproduced and an
-    aside is not (in every arrangement), or if the claim is inconclusive in an arrangement.
+    aside is not (in every arrangement), or if the claim is inconclusive in an arrangement, or not tested in it.
     """
     judged = list(zip(claim["parts"], results, strict=True))
     main = [result for part, result in judged if not part.get("aside")]
@@ -102,6 +102,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
         whole["evidence"] = evidence
         if set(evidence) != {""}:
             whole["arrangements"] = {words: {"verdict": one} for words, one in zip(evidence, each, strict=True)}
+            whole["arrangements"] |= _unfit(main, arranged)
     parts = [
         {**{key: result.get(key) for key in OF_PART}, "says": part["says"], "aside": part.get("aside", False)}
         for part, result in judged
@@ -109,7 +110,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     missing = any(result["verdict"] == verdicts.NOT_TESTABLE for result in results)
     asides = [result for part, result in judged if part.get("aside")]
     but = verdict == verdicts.REPRODUCED and any(one["verdict"] != verdict or one.get("in_part") for one in asides)
-    some = verdicts.in_part(verdict, each)
+    some = verdicts.in_part(verdict, [*each, *(one["verdict"] for one in _unfit(main, arranged).values())])
     return {**whole, "parts": parts, "in_part": some or (verdict in verdicts.SETTLED and (missing or but))}
 
 
@@ -121,6 +122,12 @@ def _arrangements(asked: list[dict]) -> list[str]:
     named = dict.fromkeys(words for one in asked for words in one["evidence"] if words)
     broken = any(words not in one["evidence"] for one in asked for words in one["arrangements"])
     return list(named) or ([""] if asked and not broken else [])
+
+
+def _unfit(main: list[dict], arranged: Sequence[str]) -> dict[str, dict]:
+    """Return the arrangements that break what all main parts are about, in words, with the reason."""
+    there = {words: one for result in main for words, one in result["arrangements"].items() if words not in arranged}
+    return {words: {"verdict": verdicts.NOT_TESTABLE, "reason": one["reason"]} for words, one in there.items()}
 
 
 def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength:
@@ -144,7 +151,8 @@ def of_arrangements(
     `levels` are the thresholds of p for the statement and against it.
 
     The numbers are from the arrangement that has this verdict with the weakest evidence. A conditional claim has no
-    numbers. `arrangements` has the verdict, the average and the range of effects of each arrangement.
+    numbers. `arrangements` has the verdict, the average and the range of effects of each arrangement. A decided claim is
+    `in_part` if an arrangement does not have its verdict, or is left out.
     """
     rows = [{**row, "arrangement": words} for words, (_, compared) in judged.items() for row in compared]
     results = {words: result for words, (result, _) in judged.items()}
@@ -161,7 +169,7 @@ def of_arrangements(
     }
     arranged |= {words: {"verdict": verdicts.NOT_TESTABLE, "reason": reason} for words, reason in unfit.items()}
     whole = {**weakest, "verdict": verdict, "arrangements": arranged, "evidence": evidence}
-    whole["in_part"] = verdicts.in_part(verdict, each)
+    whole["in_part"] = verdicts.in_part(verdict, [one["verdict"] for one in arranged.values()])
     if rows:
         whole.update(_summary_of(tested, rows))
         whole["needed"] = _needed(tested)
@@ -276,7 +284,8 @@ def of_table(path: Path) -> list[dict]:
 def verdict_of(result: dict) -> str:
     """Return the verdict on a claim in words, with `in part` if it holds in part.
 
-    For a decided claim it also says how many single sessions have the same verdict. Claims none of whose comparisons
+    A claim that is decided in some arrangements of what its paper leaves open names them. A decided claim also has the
+    number of single sessions with the same verdict. Claims none of whose comparisons
     has a block are not measured. An inconclusive claim may have the margin within which there is shown to be no
     difference.
     """
@@ -287,9 +296,17 @@ def verdict_of(result: dict) -> str:
         return f"{result['verdict']}, no difference of {100 * margin:.0f} % or more" if margin else result["verdict"]
     each = result.get("sessions") if result["verdict"] in verdicts.SETTLED else None
     alike = (each or []).count(result["verdict"])
-    told = [result["verdict"], "in part" if result["in_part"] else ""]
+    told = [result["verdict"], "in part" if result["in_part"] else "", _with(result)]
     told += [f"in {alike} of {len(each)} sessions" if len(each) > 1 else "in 1 session"] if each else []
     return ", ".join(filter(None, told))
+
+
+def _with(result: dict) -> str:
+    """Return in which arrangements of what the paper leaves open a claim has its verdict; empty if it has it in all."""
+    each = {words: one["verdict"] for words, one in (result.get("arrangements") or {}).items()}
+    if not verdicts.in_part(result["verdict"], list(each.values())):
+        return ""
+    return " and ".join(f"with {words}" for words, verdict in each.items() if verdict == result["verdict"])
 
 
 def fragile(results: list[dict]) -> int:

@@ -20,6 +20,9 @@ def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], s
     # For a printed share, effect and margin are factors of its odds, less 1.
     sized = (lambda value: f"odds {factor(value)}") if printed else (lambda value: show(value).removeprefix("+"))
     a, b = (_side(compared, side, study, short) for side in ("a", "b"))
+    margin = compared["margin"]
+    least = not missing(margin) and margin < 0
+    said = procedure_words.AT_LEAST if least else procedure_words.EXPECTED
     return {
         "verdict": compared["verdict"],
         "effect": wording.estimate(compared, show) or "none",
@@ -27,12 +30,12 @@ def row(claim: dict, compared: dict, study: dict, short: Callable[[str, dict], s
         "metric": _metric(compared, study),
         "a": a,
         "b": b and {**b, "name": differing(a["name"], b["name"])},
-        "said": procedure_words.EXPECTED.get(compared["expected"], compared["expected"]),
+        "said": said.get(compared["expected"], compared["expected"]),
         "n": int(compared["n"]),
         "why": str(compared["test"]).removeprefix("none: "),
         "p": p_value(compared.get("p_supports")),
         "p_against": p_value(compared.get("p_opposes_holm")),
-        "margin": sized(compared["margin"]) if not missing(compared["margin"]) else "",
+        "margin": "" if missing(margin) else f"at least {sized(-margin)}" if least else sized(margin),
     }
 
 
@@ -87,7 +90,7 @@ def strip(compared: dict) -> dict | None:
         # An interval that lies wholly beyond an end has no part on the strip.
         bounds = None if low > DOUBLINGS or high < -DOUBLINGS else (place(compared["low"]), place(compared["high"]))
     return {
-        "margin": (place(-compared["margin"]), place(compared["margin"])),
+        "margin": tuple(sorted((place(-compared["margin"]), place(compared["margin"])))),
         "interval": bounds,
         "over": over,
         "arrow": off,

@@ -16,6 +16,8 @@ EXPECTED = {
     "not_better": "not better",
     "not_worse": "not worse",
 }
+# Words for a claim whose margin is below 0, which is a difference of so much at least.
+AT_LEAST = {"not_lower": "higher", "not_higher": "lower", "not_better": "worse", "not_worse": "better"}
 # Words for how many comparisons a claim has to hold in.
 HOLDS = {
     verdicts.EACH: "in each of {} comparisons",
@@ -54,12 +56,14 @@ def _of_two_metrics(asked: dict, level: Level) -> str:
 
 def _direction(asked: dict) -> str:
     expected = str(asked.get("expected"))
+    if asked["margin"] < 0:
+        return f"{AT_LEAST[expected]} by {_size(asked)} or more"
     by = f" by more than {_size(asked)}" if expected.startswith("not_") else ""
     return EXPECTED.get(expected, expected) + by
 
 
 def _size(asked: dict) -> str:
-    return percent(asked["margin"]).removeprefix("+")
+    return percent(abs(asked["margin"])).removeprefix("+")
 
 
 def _where(asked: dict, level: Level) -> str:

@@ -313,15 +313,15 @@ def _could_find(claim: dict, rows: list[dict]) -> str:
             what = "1 comparison has" if len(few) == 1 else f"{len(few)} comparisons have"
             return f"Not decided by these runs: {what} fewer than {blocks.SMALLEST} runs of a side."
         return "Not decided by these runs: no significant difference, and for this test none can be excluded."
-    coarse = [row for row in known if row["detectable"] > row["margin"]]
+    coarse = [row for row in known if row["detectable"] > abs(row["margin"])]
     if not coarse:
-        margins = _between(claim, [row["margin"] for row in known])
+        margins = _between(claim, [abs(row["margin"]) for row in known])
         return f"Not decided by these runs: the interval reaches over the margin of {margins}."
     runs = _numbers([row["n"] for row in coarse])
     sizes = _between(claim, [min(row["detectable"], COARSEST) for row in coarse])
     if min(row["detectable"] for row in coarse) > COARSEST:
         return f"Not decided by these runs: {runs} runs of each side are too few to tell even a difference of a factor of ten."
-    margins = _between(claim, [row["margin"] for row in coarse])
+    margins = _between(claim, [abs(row["margin"]) for row in coarse])
     sizes += " and more" if max(row["detectable"] for row in coarse) > COARSEST else ""
     sizes += ", depending on the comparison" if " to " in sizes else ""
     return f"Not decided by these runs: {runs} runs of each side can find differences of {sizes}, and the margin is {margins}."

@@ -81,9 +81,11 @@ class Cells(Matcher):
     def placed(self, metric: str, cell: NestingCell) -> str:
         """Return the name of a metric of a cell in the placement for which claims are tested.
 
-        It is the metric's own name in the free placement, and for cells without the placement.
+        It is the metric's own name in the free placement, for cells without the placement, and for a metric of one
+        placement.
         """
-        return f"{metric}_{self.placement}" if self.placement and self.placement in cell.get("bindings", {}) else metric
+        placed = f"{metric}_{self.placement}"
+        return placed if self.placement in cell.get("bindings", {}) and placed in self.metrics else metric
 
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[NestingCell]:
         """Return the cells with the `wanted` levels in which a metric is measured.
@@ -205,8 +207,9 @@ class Contrasts(design.Contrasts):
             missing["filled_link"] = (
                 "a network between the hosts that is the bottleneck, of 1 Gbit/s at most and of a known speed"
             )
-        if cores < 4:
-            missing["cores_4"] = f"4 cores, and here are {cores}"
+        for number in (2, 4):
+            if cores < number:
+                missing[f"cores_{number}"] = f"{number} cores, and here {'is' if cores == 1 else 'are'} {cores}"
         if (numbers := _from_the_cores_on(plan)) < LEVELS:
             missing["nested_trend"] = (
                 f"{LEVELS} numbers of nested containers from {cores} cores on, and {numbers} can be measured "

@@ -394,7 +394,7 @@ def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: fl
     """Return the blocks that support a comparison whose difference lies in an interval, at the end that needs more blocks."""
     lower, upper = quantities.find(part.result["quantity"] or None).bounds(row["margin"])
     low, high = interval
-    room, expected = min(upper, -lower), row["expected"]
+    room, expected = min(abs(upper), abs(lower)), row["expected"]
     if expected not in verdicts.LIKENESS:
         found = low if expected == "higher" else -high
         return blocks.sample_size(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
