@@ -314,7 +314,7 @@ def measured(request, tmp_path_factory) -> tuple[str, Path]:
     name, folder = request.param, tmp_path_factory.mktemp("measured")
     if not (archive := PROJECT / f"results/reference/{name}/reference-{name}.zip").is_file():
         pytest.skip(f"{name} was taken out")
-    with reading.opened(archive) as there:
+    with reading.open_archive(archive) as there:
         reading.unpack_whole(there, folder)
     return name, folder
 

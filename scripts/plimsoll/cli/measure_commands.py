@@ -45,7 +45,7 @@ def time_of(hours: str | None, minutes: str | None, what: Selection) -> tasks.Ti
     from plimsoll.planning import amounts
 
     if hours or minutes:
-        features.needed("measure_for")
+        features.require("measure_for")
     if hours and minutes:
         raise PlimsollError(
             "--hours limits the measuring alone, and --minutes everything. Nothing was measured. Give one of them."
@@ -54,7 +54,7 @@ def time_of(hours: str | None, minutes: str | None, what: Selection) -> tasks.Ti
         return tasks.Time(minutes=amounts.minutes(minutes))
     if hours:
         return tasks.Time(amounts.hours(hours))
-    return tasks.Time() if what.profile == TIMED and features.offered("measure_for") else None
+    return tasks.Time() if what.profile == TIMED and features.find("measure_for") else None
 
 
 def figures(what: Selection, typed: Iterable[str] | None) -> list[str]:
@@ -94,7 +94,7 @@ def measure(
         steps.begin()
         image, *_ = place.enter(directory, image)
         if time and time.minutes:
-            features.needed("check_minutes")(what.studies, time.minutes, is_new=first is not None)
+            features.require("check_minutes")(what.studies, time.minutes, is_new=first is not None)
         if verbose:
             os.environ["PLIMSOLL_VERBOSE"] = "1"
         if set_up:

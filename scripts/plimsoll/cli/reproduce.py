@@ -56,7 +56,7 @@ def reproduce(
         measure_commands.refuse_with_archive(
             studies, hours, minutes, figure, profile, directory, image, runtimes, config, dry_run
         )
-        if remake := features.offered("remake"):
+        if remake := features.find("remake"):
             return remake(archive, claims or [])
         raise PlimsollError("--from needs the feature `archive`, which is not there. Nothing was made.")
     if claims:
@@ -64,7 +64,7 @@ def reproduce(
             "--claims needs --from. Nothing was made. Name the archive whose measurements are judged by these "
             "claims: --from FILE."
         )
-    measure_own = features.offered("measure_own")
+    measure_own = features.find("measure_own")
     if measure_own and studies and any(each.endswith(".yaml") for each in studies):
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
         return measure_own(studies, any(others), dry_run)

@@ -26,7 +26,7 @@ class OfFractions(Value):
         value, reference, shared = with_reference(observed, side)
         fractions = self.fraction(value, reference, observed.metrics[side.metric]["better"])
         both = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
-        limited = [blocks.at(sample.censored, sample.blocks, shared) for sample in both]
+        limited = [blocks.values_at(sample.censored, sample.blocks, shared) for sample in both]
         return Sample(fractions, shared, limited[0] | limited[1])
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:

@@ -80,7 +80,7 @@ def _opened(asked: StudyOptions) -> list[Path]:
         work, trace = Path(temporary, "work"), Path(temporary, "trace")
         trial.prepare(asked, work)
         words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
-        words += [*ranks.launched(asked.ranks), *asked.command]
+        words += [*ranks.launch_prefix(asked.ranks), *asked.command]
         environment = {**asked.variables, "PATH": trial.path_of(asked), "HOME": str(work), "LANG": "C.UTF-8"}
         try:
             subprocess.run(

@@ -19,7 +19,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, trial
 from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.study_options import StudyOptions
-from plimsoll.features.try_program.trial import Tried
+from plimsoll.features.try_program.trial import TrialResult
 
 ID = "my-{name}"
 PROFILE = "quick"
@@ -111,7 +111,7 @@ def _refuse_others(place: Place) -> None:
 
 
 def _fill(
-    asked: StudyOptions, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]
+    asked: StudyOptions, place: Place, config: Path, timer: Path, tried: TrialResult | None, tell: Callable[[str], None]
 ) -> None:
     """Write the recipe, the configuration and the study's file."""
     made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
@@ -154,7 +154,7 @@ def finish(asked: StudyOptions, place: Place, tell: Callable[[str], None]) -> No
     if "output" not in program:
         tell("Its output differs from run to run, so outputs are not compared: --filter PATTERN names what may differ.")
     write(place.file, content)
-    put(place.folder / "config", content)
+    write_study(place.folder / "config", content)
 
 
 def write(file: Path, content: dict) -> None:
@@ -162,7 +162,7 @@ def write(file: Path, content: dict) -> None:
     file.write_text(HEAD.format(file=file.name) + yaml.safe_dump(content, sort_keys=False, width=120))
 
 
-def on_host(asked: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Tried | None:
+def on_host(asked: StudyOptions, timer: Path, tell: Callable[[str], None]) -> TrialResult | None:
     """Return what a trial on this host shows; None if the program is an image's, and does not run here. Say why.
 
     Raise PlimsollError if the program is this host's, and cannot be measured.
@@ -235,7 +235,7 @@ def refuse_changed(config: Path, program: dict, error: type[PlimsollError] = Pli
 
 
 def _content(
-    asked: StudyOptions, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None
+    asked: StudyOptions, name: str, files: str, tried: TrialResult | None, defaults: Sequence[str], folder: str | None
 ) -> dict:
     """Return the content of a study's file."""
     metrics = {
@@ -297,7 +297,7 @@ def remedies(defaults: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*defaults, *(ladder.REMEDIES[one].runtime for one in steps if one in ladder.REMEDIES)]))
 
 
-def _program(asked: StudyOptions, files: str, tried: Tried | None, folder: str | None) -> dict:
+def _program(asked: StudyOptions, files: str, tried: TrialResult | None, folder: str | None) -> dict:
     seconds = tried.seconds if tried else TOGETHER_SECONDS
     same = tried and len(set(tried.outputs)) == 1
     return {
@@ -355,10 +355,10 @@ def _configure(config: Path, study: dict) -> None:
     wanted = {**dict.fromkeys(ladder.everything(), "off"), **dict.fromkeys(study["experiments"][FIRST]["runtime"], "optional")}
     text = yaml.safe_dump({**usual, "studies": [study["id"]], "profile": PROFILE, "runtimes": wanted}, sort_keys=False)
     (config / "config.yaml").write_text(text)
-    put(config, study)
+    write_study(config, study)
 
 
-def put(config: Path, study: dict) -> None:
+def write_study(config: Path, study: dict) -> None:
     """Write a study and its claims to where measuring reads them.
 
     Files with the same content are not touched, nor are claims that the user has made their own.

@@ -22,7 +22,7 @@ RUNS = 2
 HINT = re.compile(r"(Run|See) '.* --help'")
 
 
-class Tried(NamedTuple):
+class TrialResult(NamedTuple):
     """What a trial showed: seconds of a run, the values of a run by metric, and the digests of the outputs."""
 
     seconds: float
@@ -30,7 +30,7 @@ class Tried(NamedTuple):
     outputs: tuple[str, ...]
 
 
-def on_host(asked: StudyOptions, timer: Path) -> Tried:
+def on_host(asked: StudyOptions, timer: Path) -> TrialResult:
     """Run the program on this host. Raise PlimsollError, in one sentence, if it cannot be measured."""
     if asked.ranks:
         ranks.refuse_host(path_of(asked))
@@ -54,7 +54,7 @@ def refuse_other_program(asked: StudyOptions) -> None:
         )
 
 
-def in_container(asked: StudyOptions, tag: str, variables: dict[str, str]) -> Tried:
+def in_container(asked: StudyOptions, tag: str, variables: dict[str, str]) -> TrialResult:
     """Run the program in a container of an image, with the image's variables.
 
     Raise PlimsollError, in one sentence, if it cannot be measured.
@@ -67,7 +67,7 @@ def in_container(asked: StudyOptions, tag: str, variables: dict[str, str]) -> Tr
     return _tried(asked, command, f"in a container of {asked.image or 'its image'}", variables)
 
 
-def _tried(asked: StudyOptions, command, where: str, of_image: dict[str, str] | None = None) -> Tried:
+def _tried(asked: StudyOptions, command, where: str, of_image: dict[str, str] | None = None) -> TrialResult:
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         parameters = parameters_of(asked)
@@ -75,7 +75,7 @@ def _tried(asked: StudyOptions, command, where: str, of_image: dict[str, str] | 
             prepare(asked, folder / str(run) / "work")
         variables = attempts.variables(folder, of_image or {}, asked.variables)
         (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in variables.items()))
-        words = [str(folder), f"{asked.limit:g}", str(RUNS + 1), *ranks.launched(asked.ranks), *asked.command]
+        words = [str(folder), f"{asked.limit:g}", str(RUNS + 1), *ranks.launch_prefix(asked.ranks), *asked.command]
         try:
             done = subprocess.run(
                 command(folder, words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=asked.limit * 4 + 60
@@ -97,7 +97,7 @@ def _tried(asked: StudyOptions, command, where: str, of_image: dict[str, str] | 
                 f"The program did not end within {asked.limit:g} s {where}: nothing was measured. --limit gives it more."
             ) from problem
     seconds = sum(run["wall"] for run in made) / len(made)
-    return Tried(seconds, read[-1]["values"], tuple(one["output"] for one in read))
+    return TrialResult(seconds, read[-1]["values"], tuple(one["output"] for one in read))
 
 
 def prepare(asked: StudyOptions, work: Path) -> None:
