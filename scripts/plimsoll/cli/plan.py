@@ -30,10 +30,10 @@ def plan(
       plimsoll plan jha2021 --hours 1
       plimsoll plan all --profile paper --json
     """
-    asked = measure_commands.read_selection(studies, profile, config, runtimes)
-    time = measure_commands.time_of(hours, minutes, asked)
+    selection = measure_commands.read_selection(studies, profile, config, runtimes)
+    time = measure_commands.time_of(hours, minutes, selection)
     place.enter(directory)
-    tell(asked.settings, time, (), json)
+    tell(selection.settings, time, (), json)
 
 
 def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: bool = False) -> None:

@@ -68,9 +68,9 @@ def reproduce(
     if measure_own and studies and any(each.endswith(".yaml") for each in studies):
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
         return measure_own(studies, any(others), dry_run)
-    asked = measure_commands.read_selection(studies, profile, config, runtimes)
-    time = measure_commands.time_of(hours, minutes, asked)
-    targets = measure_commands.figures(asked, figure)
+    selection = measure_commands.read_selection(studies, profile, config, runtimes)
+    time = measure_commands.time_of(hours, minutes, selection)
+    targets = measure_commands.figures(selection, figure)
     if targets and (hours or minutes):
         raise PlimsollError(
             "--figure measures what the figure shows, however long that takes. Nothing was measured. Leave "
@@ -78,5 +78,5 @@ def reproduce(
         )
     if dry_run:
         place.enter(directory)
-        return tell(asked.settings, time, targets)
-    return measure_commands.measure(asked, time, targets, directory, image, set_up, verbose=verbose)
+        return tell(selection.settings, time, targets)
+    return measure_commands.measure(selection, time, targets, directory, image, set_up, verbose=verbose)
