@@ -139,7 +139,7 @@ def evaluated(planned, loaded, observations):
 
 def test_how_iterations_vary_is_not_asked_of_windows_of_seconds(planned, jha2021):
     measured = StudyObservations(jha2021, planned, observed(planned, jha2021), pd.DataFrame(columns=["status"]))
-    claims, asked = {claim["id"]: claim for claim in book.load("jha2021")}, evaluate.asking(planned, jha2021)
+    claims, asked = {claim["id"]: claim for claim in book.load("jha2021")}, evaluate.contrast_finders(planned, jha2021)
     for name in ("c12", "c13", "c36", "c63", "c78", "c89"):
         result, _ = evaluate.one(claims[f"jha2021-{name}"], measured, asked, jha2021["alpha"])
         assert result["verdict"] == verdicts.NOT_TESTABLE and "3.5 s is another question" in result["reason"], result
@@ -182,7 +182,7 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
     elsewhere = of_rr & (observations["placement"] != SAME_CORE)
     observations.loc[elsewhere, "value"] *= 1 + 0.5 * (observations.loc[elsewhere, "repetition"] % 2)
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    result, _ = evaluate.one(against_two_containers(), measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
+    result, _ = evaluate.one(against_two_containers(), measured, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
     assert (result["verdict"], result["in_part"]) == (verdicts.REPRODUCED, True) and 0 < result["p"] < 0.05
     assert {words: one["verdict"] for words, one in result["arrangements"].items()} == {
         PLACEMENTS[FREE]: verdicts.INCONCLUSIVE,
@@ -201,7 +201,7 @@ def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(plan
     observations.loc[of_rr & (observations["placement"] == OTHER_CORE), "value"] *= 4
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    result, rows = evaluate.one(claims["jha2021-c91"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
+    result, rows = evaluate.one(claims["jha2021-c91"], measured, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
     (loss,) = [part for part in result["parts"] if part["says"] == "a loss"]
     assert loss["verdict"] == verdicts.REPRODUCED
     assert loss["arrangements"][PLACEMENTS[OTHER_CORE]]["verdict"] == verdicts.NOT_TESTABLE
@@ -215,7 +215,7 @@ def test_netperf_alone_is_a_baseline_on_one_core_only(planned, jha2021):
     measured = StudyObservations(
         jha2021, planned, observed(planned, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"])
     )
-    result, rows = evaluate.one(claims["jha2021-c88"], measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
+    result, rows = evaluate.one(claims["jha2021-c88"], measured, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[SAME_CORE]}
     said = wording.by_arrangement(result)
     assert f"is not asked with {PLACEMENTS[FREE]} (the kernel may place client and server otherwise alone" in said
@@ -231,7 +231,7 @@ def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha
     claim = {"id": "jha2021-c00", "metrics": ["floating_point_rate", *kernels], "holds": "average", "expected": "worse"}
     claim |= {"a": {"case": ["2"], "co_runner": ["same resource"]}, "b": {"case": ["1"]}, "needs": []}
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    result, rows = evaluate.one(claim, measured, evaluate.asking(planned, jha2021), 0.05)
+    result, rows = evaluate.one(claim, measured, evaluate.contrast_finders(planned, jha2021), 0.05)
     means = pd.DataFrame(rows).assign(log=lambda table: np.log1p(table["effect"])).groupby("metric")["log"].mean()
     whole = result["whole"]
     assert (whole["cells"], whole["benchmarks"]) == (len(rows), 2) and whole["runs"] < len(rows)
@@ -241,7 +241,7 @@ def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha
 
 def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    for placement, asked in evaluate.asking(planned, jha2021).items():
+    for placement, asked in evaluate.contrast_finders(planned, jha2021).items():
         cells = {contrast.a.cell for contrast in asked(claims["jha2021-c06"])}
         assert len(cells) == 15 and "2/linpack+stream/docker/free" not in cells and "3a/linpack+stream/docker/free" in cells
         assert {PLACEMENTS[cell.rpartition("/")[2]] for cell in cells if "netperf" in cell} == {placement}
@@ -249,7 +249,7 @@ def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):
 
 def test_losses_of_different_microservices_are_compared_beside_the_same_partner(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    asking = evaluate.asking(planned, jha2021)[PLACEMENTS[FREE]]
+    asking = evaluate.contrast_finders(planned, jha2021)[PLACEMENTS[FREE]]
     asked = [contrast for part in book.parts_of(claims["jha2021-c95"]) for contrast in asking(part)]
     short = designs.find("interference").report.cell_label
     assert asked
@@ -270,7 +270,7 @@ def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha
         observations.loc[of_rr & (observations["placement"] == placement), "value"] *= factor
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    asking = evaluate.asking(planned, jha2021)
+    asking = evaluate.contrast_finders(planned, jha2021)
     result, rows = evaluate.one(against_two_containers(), measured, asking, jha2021["alpha"])
     assert result["verdict"] == verdicts.CONDITIONAL
     assert result["whole"] is None

@@ -14,7 +14,7 @@ import pandas as pd
 
 from plimsoll.analysis import paper_tests
 from plimsoll.claims import compare, decision_cost, evaluate, quantities, verdicts
-from plimsoll.claims.evaluate import Asked
+from plimsoll.claims.evaluate import Finders
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import answers
@@ -48,8 +48,8 @@ def table(observations: StudyObservations, alpha: float) -> pd.DataFrame:
     that fits is used. `arrangement` names it if another arrangement would give other comparisons. `lacks` names what
     claims about such a row need and this host does not have.
     """
-    arranged = evaluate.asking(observations.plan, observations.study)
-    ratios = [row for one in answers.of_study(observations.study) for row in _of_answer(one, observations, arranged, alpha)]
+    finders = evaluate.contrast_finders(observations.plan, observations.study)
+    ratios = [row for one in answers.of_study(observations.study) for row in _of_answer(one, observations, finders, alpha)]
     return pd.DataFrame(ratios, columns=[NAME, *factors(observations.study), *COLUMNS])
 
 
@@ -59,7 +59,7 @@ def measurable_ratios(observations: StudyObservations, alpha: float) -> dict[str
     They are in the order in which they are wanted: answer by answer, and within each metric by metric, as the study's
     file names them.
     """
-    arranged, made = evaluate.asking(observations.plan, observations.study), {}
+    finders, made = evaluate.contrast_finders(observations.plan, observations.study), {}
     for one in answers.of_study(observations.study):
         claims = [
             (f"{one['name']} {metric} {each} {against} {levels}", _claim(one, metric, each, a, b))
@@ -69,7 +69,7 @@ def measurable_ratios(observations: StudyObservations, alpha: float) -> dict[str
             for levels, a, b in sides
         ]
         for name, claim in claims:
-            _, contrasts = _asked(claim, observations, arranged)
+            _, contrasts = _asked(claim, observations, finders)
             if contrasts and not any(map(observations.unavailable, contrasts)):
                 made[name] = _compared(claim, observations, contrasts, alpha)
     return made
@@ -104,7 +104,7 @@ def factors(study: dict) -> list[str]:
     return list(dict.fromkeys(factor for level in levels for factor in level))
 
 
-def _of_answer(answer: dict, observations: StudyObservations, arranged: Asked, alpha: float) -> Iterator[dict]:
+def _of_answer(answer: dict, observations: StudyObservations, finders: Finders, alpha: float) -> Iterator[dict]:
     """Yield the rows of one answer, with p-values adjusted by Holm's method."""
     for each in _levels(answer.get("each", {})):
         for against, sides in _sides(answer):
@@ -112,7 +112,7 @@ def _of_answer(answer: dict, observations: StudyObservations, arranged: Asked, a
                 {
                     **{NAME: answer["name"], **each, "against": against, **levels},
                     "lacks": _lacks(answer, {**each, **levels}, observations),
-                    **_ratio(_claim(answer, metric, each, a, b), observations, arranged, alpha),
+                    **_ratio(_claim(answer, metric, each, a, b), observations, finders, alpha),
                 }
                 for levels, a, b in sides
                 for metric in answer["metrics"]
@@ -162,22 +162,22 @@ def _lacks(answer: dict, levels: dict[str, str], observations: StudyObservations
     return "; ".join(dict.fromkeys(observations.unmet_needs[need] for need in needed if need in observations.unmet_needs))
 
 
-def _asked(claim: dict, observations: StudyObservations, arranged: Asked) -> tuple[str, list]:
+def _asked(claim: dict, observations: StudyObservations, finders: Finders) -> tuple[str, list]:
     """Return (arrangement in words, comparisons) for the first arrangement of what the paper leaves open that fits all cells.
 
     If none fits, the first arrangement is used. The words are empty if every arrangement gives the same comparisons.
     """
-    compared = {words: ask(claim) for words, ask in arranged.items()}
+    compared = {words: ask(claim) for words, ask in finders.items()}
     fit = {words: asked for words, asked in compared.items() if not evaluate.unfit(asked, observations)}
     (words, contrasts), *_ = (fit or compared).items()
     others = [(other, asked) for other, asked in compared.items() if other != words]
     return words if any(other != contrasts for _, other in others) else "", contrasts
 
 
-def _ratio(claim: dict, observations: StudyObservations, arranged: Asked, alpha: float) -> dict:
+def _ratio(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> dict:
     """Return the columns of a row from `metric` on. There is no ratio if nothing or too little was measured."""
     metric = observations.metrics[claim["metrics"][0]]
-    words, contrasts = _asked(claim, observations, arranged)
+    words, contrasts = _asked(claim, observations, finders)
     begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
     unavailable = list(filter(None, map(observations.unavailable, contrasts)))
     if not contrasts or unavailable:

@@ -18,7 +18,7 @@ from plimsoll.planning import availability
 MIRRORED = {"higher": "lower", "lower": "higher", "not_lower": "not_higher", "not_higher": "not_lower"}
 NO_CELLS = "the design has no two cells on this host that it compares"
 # For each arrangement in words, a function from a claim to its contrasts.
-Asked = Mapping[str, Callable[[dict], list]]
+Finders = Mapping[str, Callable[[dict], list]]
 
 
 def evaluate(
@@ -29,10 +29,10 @@ def evaluate(
     Each claim is judged at `level`. It is `alpha` unless the claim was judged before. There are no bootstrap intervals
     if `observations` is brief.
     """
-    asked = asking(observations.plan, observations.study)
+    finders = contrast_finders(observations.plan, observations.study)
     results, rows = [], []
     for claim in claims:
-        result, compared = one(claim, observations, asked, level or alpha)
+        result, compared = one(claim, observations, finders, level or alpha)
         result["decide"] = decision_cost.estimate(result, compared, observations)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
@@ -42,7 +42,7 @@ def evaluate(
     return results, table if observations.brief else compare.with_bootstrap(table, observations)
 
 
-def asking(plan: Plan, study: dict) -> Asked:
+def contrast_finders(plan: Plan, study: dict) -> Finders:
     """Return the design's function from a claim to its contrasts, for each arrangement of what the paper leaves open."""
     contrasts = study.design.contrasts
     return {words: contrasts.comparison_finder(arranged, study) for words, arranged in contrasts.arrangements(plan).items()}
@@ -91,13 +91,13 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
         result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None
 
 
-def one(claim: dict, observations: StudyObservations, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
+def one(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> tuple[dict, list[dict]]:
     """Return the result of a claim, part by part if it has parts, and its comparisons.
 
-    `asked` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
+    `finders` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
     """
     parts = book.parts_of(claim) or [claim]
-    judged = [_part(part, observations, asked, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
+    judged = [_part(part, observations, finders, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
     rows = [{**row, "part": number} for number, (_, compared) in enumerate(judged, 1) for row in compared]
     results = [result for result, _ in judged]
     result = findings.of_parts(claim, results, rows, alpha) if "parts" in claim else results[0]
@@ -117,10 +117,10 @@ def _levels(parts: list[dict], alpha: float) -> list[Levels]:
     return [Levels(alpha, alpha if part.get("aside") else shared) for part in parts]
 
 
-def _part(claim: dict, observations: StudyObservations, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
+def _part(claim: dict, observations: StudyObservations, finders: Finders, levels: Levels) -> tuple[dict, list[dict]]:
     if unavailable := _unavailable(claim, observations):
         return findings.empty_result(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
-    compared = {words: _asked(claim, ask) for words, ask in asked.items()}
+    compared = {words: _asked(claim, ask) for words, ask in finders.items()}
     # An arrangement in which no cell of a claim is planned says nothing about the claim.
     compared = {words: one for words, one in compared.items() if one[0]} or compared
     # Arrangements that do not change what is compared are tested once.
@@ -130,7 +130,7 @@ def _part(claim: dict, observations: StudyObservations, asked: Asked, levels: Le
     broken = {words: reason for words in different.values() if (reason := unfit(compared[words][0], observations))}
     broken = {} if len(different) == 1 else broken
     judged = {
-        words: _arranged(claim, observations, asked[words], compared[words], levels)
+        words: _arranged(claim, observations, finders[words], compared[words], levels)
         for words in different.values()
         if words not in broken
     }

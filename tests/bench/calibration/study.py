@@ -103,7 +103,7 @@ def arranged(claim: dict) -> list[dict]:
     return [{**claim, **sides} for sides in claim.get("arranged", [{}])]
 
 
-def _asked(claim: dict, observations: StudyObservations) -> evaluate.Asked:
+def _asked(claim: dict, observations: StudyObservations) -> evaluate.Finders:
     ask = asking(observations.plan, observations.study)
     of_each = enumerate(claim.get("arranged", [{}]))
     return {str(number): lambda of, sides=sides: ask({**of, **sides}) for number, sides in of_each}

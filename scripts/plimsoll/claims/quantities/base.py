@@ -88,9 +88,9 @@ class Quantity(ABC):
             return replace(own, values=own.values + 0.5)
         return replace(own, values=np.maximum(own.values, LEAST)) if unit.startswith("share") else own
 
-    def rows(self, claim: dict, observations: Observations, asked: Sequence, row: dict, alpha: float) -> list[dict]:
-        """Return one row per comparison in `asked` (`compare`). `row(contrast)` returns what every row begins with."""
-        return [self.compare(claim, observations, one, row(one), alpha) for one in asked]
+    def rows(self, claim: dict, observations: Observations, contrasts: Sequence, row: dict, alpha: float) -> list[dict]:
+        """Return one row per comparison in `contrasts` (`compare`). `row(contrast)` returns what every row begins with."""
+        return [self.compare(claim, observations, one, row(one), alpha) for one in contrasts]
 
     def upper(self, margin: float) -> float:
         """Return the largest difference at which two sides are alike, on the scale of the test. Here the scale is

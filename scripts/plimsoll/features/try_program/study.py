@@ -187,16 +187,16 @@ def on_host(options: StudyOptions, timer: Path, tell: Callable[[str], None]) -> 
     return tried
 
 
-def _is_wanted(default: str, asked: Ranks | None) -> bool:
+def _is_wanted(default: str, ranks: Ranks | None) -> bool:
     """Return whether a default is measured: those that split ranks only for a user who wants that."""
     if default in ladder.OF_SPLIT:
-        return bool(asked and asked.split)
-    return asked is None or (asked.in_one and default not in WITHOUT_RANKS)
+        return bool(ranks and ranks.split)
+    return ranks is None or (ranks.in_one and default not in WITHOUT_RANKS)
 
 
-def defaults_here(asked: Ranks | None = None) -> list[str]:
+def defaults_here(ranks: Ranks | None = None) -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
-    wanted = [name for name in CALLED if _is_wanted(name, asked)]
+    wanted = [name for name in CALLED if _is_wanted(name, ranks)]
     missing = missing_here()
     there = [name for name in wanted if (ladder.unsplit(name) or name) not in missing]
     if not there:
