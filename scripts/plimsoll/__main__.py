@@ -203,7 +203,7 @@ def _tests(options: argparse.Namespace) -> None:
     loaded = _study(options.study)
     paths = options.observations, options.runs
     observations, runs = (collect.table(path, loaded.design.factors.FACTORS) for path in paths)
-    made = neighbours.marked(loaded.design.readings.tests(loaded, observations), runs)
+    made = neighbours.mark(loaded.design.readings.tests(loaded, observations), runs)
     made.to_csv(options.output, index=False)
 
 

@@ -22,12 +22,12 @@ class Time(NamedTuple):
 
 def measure_for(time: Time, settings: Sequence[str]) -> None:
     """Measure the selected studies that have stages for a time, where they decide most."""
-    features.needed("measure_for")(time, settings)
+    features.require("measure_for")(time, settings)
 
 
 def take_images(source: Path, settings: Sequence[str]) -> None:
     """Take images from a file, instead of building them. Raise PlimsollError if this version cannot."""
-    features.needed("take_images")(source, settings)
+    features.require("take_images")(source, settings)
 
 
 def clean_up(everything: bool) -> None:

@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def _said(judged: two_stages.StudyState) -> str:
-    settled, testable = needs.decided(judged.results)
+    settled, testable = needs.decided_counts(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios"
     return f"{ratios} and {settled} of {testable} claims"
 

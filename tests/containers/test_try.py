@@ -103,7 +103,7 @@ def test_an_image_of_another_architecture_or_without_a_shell_is_refused_in_a_sen
     other = "arm64" if here == "amd64" else "amd64"
     done = plimsoll(tmp_path, "try", "--dry-run", "--image", loaded(other, x=b""), "--", "no-such-solver")
     assert done.returncode == 2 and f"is for {other}, and this machine is {here}" in done.stderr.strip().splitlines()[-1]
-    alone = loaded(here, solver=timer.built().read_bytes())
+    alone = loaded(here, solver=timer.program_path().read_bytes())
     done = plimsoll(tmp_path, "try", "--image", alone, "--", "/solver", seconds=300)
     assert done.returncode == 2 and "The image has no /usr/bin/env" in done.stderr.strip().splitlines()[-1]
     assert "Traceback" not in done.stderr and not (tmp_path / "my-study/results/my-study").exists()

@@ -132,7 +132,7 @@ def test_reference_measurements_are_made_again_on_another_checkout(project, stud
     and pages are left out, because they take most of the time."""
     folder = project.folder / f"results/from/tables-of-{study}"
     folder.mkdir(parents=True)
-    with reading.opened(project.folder / f"results/reference/{study}/{layout.reference(study)}") as archive:
+    with reading.open_archive(project.folder / f"results/reference/{study}/{layout.reference(study)}") as archive:
         reading.unpack(archive, folder)
         (folder / layout.MANIFEST).write_bytes(archive.file.read(layout.MANIFEST))
         shown = {name: archive.file.read(name) for name in archive.file.namelist() if OTHER_TABLES.fullmatch(name)}
@@ -142,8 +142,10 @@ def test_reference_measurements_are_made_again_on_another_checkout(project, stud
     done = project.run("snakemake", *words, "--cores", "2", *tables, *shown, **NOTHING)
     assert done.returncode == 0, done.stderr
     for name in references.TABLES:
-        assert rounding.alike((folder / f"results/{study}/{name}").read_bytes(), (REFERENCE / study / name).read_bytes()), name
-    assert [name for name, content in shown.items() if not rounding.alike((folder / name).read_bytes(), content)] == []
+        assert rounding.same_values(
+            (folder / f"results/{study}/{name}").read_bytes(), (REFERENCE / study / name).read_bytes()
+        ), name
+    assert [name for name, content in shown.items() if not rounding.same_values((folder / name).read_bytes(), content)] == []
     judged = json.loads((folder / f"results/{study}/together.json").read_text())
     # Beside the archive, some claims have the verdicts of other references that answer them.
     claims = pd.read_csv(REFERENCE / study / "claims.csv").set_index("id")

@@ -35,7 +35,7 @@ def snakemake(folder: Path, *words: str) -> str:
 def made(tmp_path_factory) -> Path:
     """Return a folder with an archive's inputs, and a figure and a table that are made from them."""
     folder = tmp_path_factory.mktemp("made")
-    with reading.opened(ARCHIVE) as archive:
+    with reading.open_archive(ARCHIVE) as archive:
         reading.unpack(archive, folder)
         (folder / MANIFEST).write_bytes(archive.file.read(MANIFEST))
     snakemake(folder, *WANTED)

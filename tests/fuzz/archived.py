@@ -61,7 +61,7 @@ def _unpacked(data: bytes) -> list[str]:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     outside = {path for path in folder().iterdir() if path != place}
-    with reading.opened(put("archive.zip", data)) as archive:
+    with reading.open_archive(put("archive.zip", data)) as archive:
         reading.unpack_whole(archive, place)
     assert {path for path in folder().iterdir() if path != place} <= outside | {folder() / "archive.zip"}
     return [str(path.relative_to(place)) for path in place.rglob("*")]

@@ -87,7 +87,7 @@ def test_ten_minutes_answer_and_decide_a_sixth_of_the_claims(liu2020):
     blocks, ratios, chosen = two_stages.second_stage(begun, other, 0.15, 0.0)
     assert ratios and chosen
     judged = drawn.measured({path: number for path, number in blocks.items() if number})
-    decided, testable = needs.decided(judged.results)
+    decided, testable = needs.decided_counts(judged.results)
     assert judged.answered == len(judged.ratios) and decided >= testable / 6
 
 

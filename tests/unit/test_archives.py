@@ -96,7 +96,7 @@ def stating(contents: dict[str, bytes], **changes: object) -> dict[str, bytes]:
 
 def unpacked(path: Path, folder: Path) -> None:
     folder.mkdir()
-    with reading.opened(path) as there:
+    with reading.open_archive(path) as there:
         reading.unpack(there, folder)
 
 
@@ -555,21 +555,21 @@ def test_the_folder_of_an_archive_is_called_as_it_is():
 def test_files_that_were_changed_after_unpacking_are_found(archive, tmp_path):
     unpacked(archive, tmp_path / "new")
     runs = tmp_path / f"new/results/{STUDY}/runs"
-    with reading.opened(archive) as there:
-        assert reading.changed(there, tmp_path / "new", set()) is None
+    with reading.open_archive(archive) as there:
+        assert reading.first_change(there, tmp_path / "new", set()) is None
         one = sorted(runs.rglob("*.json"))[3]
         content = one.read_bytes()
         one.write_bytes(content.replace(b"valid", b"faked"))
-        assert reading.changed(there, tmp_path / "new", set()) == str(one.relative_to(tmp_path / "new"))
+        assert reading.first_change(there, tmp_path / "new", set()) == str(one.relative_to(tmp_path / "new"))
         one.unlink()
-        assert reading.changed(there, tmp_path / "new", set()) == str(one.relative_to(tmp_path / "new"))
+        assert reading.first_change(there, tmp_path / "new", set()) == str(one.relative_to(tmp_path / "new"))
         one.write_bytes(content)
         (runs / "more.json").write_text("{}")
-        assert reading.changed(there, tmp_path / "new", set()) == f"results/{STUDY}/runs/more.json"
+        assert reading.first_change(there, tmp_path / "new", set()) == f"results/{STUDY}/runs/more.json"
         (runs / "more.json").unlink()
         (tmp_path / "new" / PLAN).write_text("{}")
-        assert reading.changed(there, tmp_path / "new", set()) == PLAN
-        assert reading.changed(there, tmp_path / "new", {PLAN}) is None
+        assert reading.first_change(there, tmp_path / "new", set()) == PLAN
+        assert reading.first_change(there, tmp_path / "new", {PLAN}) is None
 
 
 def test_archiving_alone_needs_the_library_of_crates():
@@ -594,7 +594,7 @@ def test_lines_are_packed_by_their_paths_whatever_order_the_disk_has(tmp_path):
 
 
 def test_every_given_member_is_placed_where_the_workflow_reads(archive):
-    with reading.opened(archive) as there:
+    with reading.open_archive(archive) as there:
         given = there.members(layout.GIVEN)
     assert len(given) > 50 and all(layout.PLACED.fullmatch(name) for name in given)
     assert paths.CONFIG == PROJECT / "config" and designs.known()
@@ -732,7 +732,7 @@ def test_tables_of_the_reference_are_those_of_its_archive(path):
     contents = members(path)
     for name in references.TABLES:
         assert (path.parent / name).read_bytes() == contents[f"results/{study}/{name}"]
-    with reading.opened(path) as archive:
+    with reading.open_archive(path) as archive:
         assert archive.manifest["studies"] == [study]
 
 
@@ -785,4 +785,4 @@ def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monk
     ],
 )
 def test_last_digits_are_told_from_other_numbers(one, other, same):
-    assert rounding.alike(one.encode(), other.encode()) == same == rounding.alike(other.encode(), one.encode())
+    assert rounding.same_values(one.encode(), other.encode()) == same == rounding.same_values(other.encode(), one.encode())

@@ -50,8 +50,8 @@ def test_the_rules_of_an_instance_are_removed_and_no_other_s():
 
 def test_of_rules_for_all_one_stays():
     rule = '-A CNI-FORWARD -m comment --comment "CNI firewall plugin admin overrides" -j CNI-ADMIN'
-    assert rule in PASSING and cni.repeated(PASSING) == []
-    assert cni.repeated([*PASSING, rule, rule, "-A FORWARD -j DOCKER", "-A FORWARD -j DOCKER"]) == [rule, rule]
+    assert rule in PASSING and cni.repeated_rules(PASSING) == []
+    assert cni.repeated_rules([*PASSING, rule, rule, "-A FORWARD -j DOCKER", "-A FORWARD -j DOCKER"]) == [rule, rule]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's instances have networks")

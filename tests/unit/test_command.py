@@ -64,7 +64,7 @@ def test_the_help_lists_every_command_under_a_heading():
 
 
 def test_every_module_of_a_command_is_listed_and_stages_are_hidden():
-    others = {"groups", "measuring", "names", "options", "place", "refusals", "showing", "statuses", "steps"}
+    others = {"groups", "measure-commands", "names", "options", "place", "refusals", "result-facts", "statuses", "steps"}
     there = {path.stem.replace("_", "-") for path in Path(cli.__file__).parent.glob("[!_]*.py")} - others
     assert there <= set(groups.names())
     assert not {"collect", "tests", "mark-done", "verdicts", "figure"} & set(groups.names())
@@ -314,7 +314,7 @@ def measured(request, tmp_path_factory) -> tuple[str, Path]:
     name, folder = request.param, tmp_path_factory.mktemp("measured")
     if not (archive := PROJECT / f"results/reference/{name}/reference-{name}.zip").is_file():
         pytest.skip(f"{name} was taken out")
-    with reading.opened(archive) as there:
+    with reading.open_archive(archive) as there:
         reading.unpack_whole(there, folder)
     return name, folder
 

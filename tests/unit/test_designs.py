@@ -198,7 +198,7 @@ def test_a_new_design_is_measured_collected_and_judged(tmp_path, sleepers, plan)
     slept = observations.groupby("asked")["value"].min()
     assert slept["1"] >= 1 and slept["5"] >= 5 and set(observations["unit"]) == {"ms"}
     assert part.readings.tests(sleepers, part.readings.measuring(observations)).empty
-    assert evaluate.asking(plan, sleepers)[""]({"metrics": ["slept"]}) == []
+    assert evaluate.contrast_finders(plan, sleepers)[""]({"metrics": ["slept"]}) == []
     data = render.gather(sleepers, plan, "fig1", tmp_path, None)
     assert data.reason is None and data.missing == ["docker: it is not here"] and isinstance(data.observations, pd.DataFrame)
     assert part.report.cell_label("bare/5", {}) == "bare, 5" and part.attempts.others(cell) == []

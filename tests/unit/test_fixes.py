@@ -70,7 +70,7 @@ class Archive:
 
 def test_fixes_are_told_by_source_with_what_the_changes_name(bill):
     openssl = component("openssl", "3.0.20-1~deb12u2"), component("libssl3", "3.0.20-1~deb12u2", "openssl")
-    listed = fixes.listed(bill(*openssl, component("tzdata", "2026b-0"), component("zlib1g", "1", "zlib")))
+    listed = fixes.debian_packages(bill(*openssl, component("tzdata", "2026b-0"), component("zlib1g", "1", "zlib")))
     assert listed.release == "bookworm"
     (fix,) = fixes.lacking(listed, Archive())
     assert fix == ("openssl", "3.0.20-1~deb12u2", "3.0.22-1~deb12u2", ["CVE-2026-8478", "CVE-2026-42767", "CVE-2026-77696"])
@@ -82,14 +82,14 @@ def test_fixes_are_told_by_source_with_what_the_changes_name(bill):
 
 
 def test_of_two_images_with_two_versions_the_older_one_counts(bill):
-    listed = fixes.listed(bill(component("openssl", "3.0.20-1~deb12u2"), component("openssl", "3.0.22-1~deb12u1")))
+    listed = fixes.debian_packages(bill(component("openssl", "3.0.20-1~deb12u2"), component("openssl", "3.0.22-1~deb12u1")))
     assert [fix.there for fix in fixes.lacking(listed, Archive())] == ["3.0.20-1~deb12u2"]
 
 
 def test_a_long_list_is_cut_and_an_empty_one_says_so():
     many = fixes.Fix("linux", "1", "2", [f"CVE-2026-{number}" for number in range(1000, 1100)])
     none = fixes.Fix("apt", "1", "2", [])
-    _, first, second = fixes.sentences("x", fixes.Listed("bookworm", []), [many, none], "today")
+    _, first, second = fixes.sentences("x", fixes.DebianPackages("bookworm", []), [many, none], "today")
     assert first.endswith("CVE-2026-1011 and 88 others") and second.endswith("no vulnerability is named")
 
 
@@ -97,7 +97,7 @@ def test_a_long_list_is_cut_and_an_empty_one_says_so():
 def test_a_damaged_bill_is_named(tmp_path, content):
     (tmp_path / "hpcc.sbom.json").write_text(content)
     with pytest.raises(DamagedFile, match="hpcc.sbom.json is damaged. Delete it"):
-        fixes.listed(tmp_path / "hpcc.sbom.json")
+        fixes.debian_packages(tmp_path / "hpcc.sbom.json")
 
 
 def test_nothing_that_is_listed_is_said(tmp_path, capsys, monkeypatch):

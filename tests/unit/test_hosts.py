@@ -114,10 +114,10 @@ def test_a_job_asks_for_all_of_its_node(clients):
     known = slurm.nodes()
     assert known == {"n1": (2, 4000), "n2": (36, 128000)}
     asked = read(hosts=["n1", {"name": "n2", "cpus": "18", "memory": 64000}])
-    assert slurm.placed(asked, known) == {"n1": (2, 4000), "n2": (18, 64000)}
+    assert slurm.node_requests(asked, known) == {"n1": (2, 4000), "n2": (18, 64000)}
     assert slurm.options(asked.named["n1"]) == "--signal=TERM@120 --exclusive --nodelist=n1"
     with pytest.raises(PlimsollError, match=r"hosts: Slurm has no node n9; it has n1, n2\."):
-        slurm.placed(read(hosts=["n9"]), known)
+        slurm.node_requests(read(hosts=["n9"]), known)
 
 
 def test_without_slurm_the_sentence_says_what_is_missing(clients):

@@ -140,7 +140,7 @@ def evaluated(planned, loaded, observations):
 
 def test_how_iterations_vary_is_not_asked_of_windows_of_seconds(planned, jha2021):
     measured = StudyObservations(jha2021, planned, observed(planned, jha2021), pd.DataFrame(columns=["status"]))
-    claims, asked = {claim["id"]: claim for claim in book.load("jha2021")}, evaluate.asking(planned, jha2021)
+    claims, asked = {claim["id"]: claim for claim in book.load("jha2021")}, evaluate.contrast_finders(planned, jha2021)
     for name in ("c12", "c13", "c36", "c63", "c78", "c89"):
         result, _ = evaluate.one(claims[f"jha2021-{name}"], measured, asked, jha2021["alpha"])
         assert result["verdict"] == verdicts.NOT_TESTABLE and "3.5 s is another question" in result["reason"], result
@@ -183,7 +183,7 @@ def test_what_is_decided_in_one_placement_and_open_in_another_says_both(planned,
     elsewhere = of_rr & (observations["placement"] != SAME_CORE)
     observations.loc[elsewhere, "value"] *= 1 + 0.5 * (observations.loc[elsewhere, "repetition"] % 2)
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    result, _ = evaluate.one(of_tcp_rr("2", "3a"), measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
+    result, _ = evaluate.one(of_tcp_rr("2", "3a"), measured, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
     assert (result["verdict"], result["in_part"]) == (verdicts.REPRODUCED, True) and 0 < result["p"] < 0.05
     assert {words: one["verdict"] for words, one in result["arrangements"].items()} == {
         PLACEMENTS[FREE]: verdicts.INCONCLUSIVE,
@@ -201,7 +201,7 @@ def test_a_placement_that_breaks_what_a_case_is_is_left_out_with_its_reason(plan
     observations.loc[of_rr, "value"] *= 0.5
     observations.loc[of_rr & (observations["placement"] == OTHER_CORE), "value"] *= 4
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    result, rows = evaluate.one(of_tcp_rr("3b", "2"), measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
+    result, rows = evaluate.one(of_tcp_rr("3b", "2"), measured, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
     assert result["verdict"] == verdicts.REPRODUCED
     assert result["arrangements"][PLACEMENTS[OTHER_CORE]]["verdict"] == verdicts.NOT_TESTABLE
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[FREE], PLACEMENTS[SAME_CORE]}
@@ -213,7 +213,7 @@ def test_netperf_alone_is_a_baseline_on_one_core_only(planned, jha2021):
     measured = StudyObservations(
         jha2021, planned, observed(planned, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"])
     )
-    result, rows = evaluate.one(of_tcp_rr("2", "1"), measured, evaluate.asking(planned, jha2021), jha2021["alpha"])
+    result, rows = evaluate.one(of_tcp_rr("2", "1"), measured, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[SAME_CORE]}
     said = wording.by_arrangement(result)
     assert f"is not asked with {PLACEMENTS[FREE]} (the kernel may place client and server otherwise alone" in said
@@ -224,7 +224,7 @@ def test_netperf_alone_is_a_baseline_on_one_core_only(planned, jha2021):
 def test_a_placement_that_a_study_leaves_out_is_compared_nowhere(jha2021, config, small_host, left):
     jha2021["experiments"]["interference"]["placement"] = left
     plan = planner.make(jha2021, studies.profile("quick"), small_host, config, {})
-    asked = evaluate.asking(plan, jha2021)
+    asked = evaluate.contrast_finders(plan, jha2021)
     assert list(asked) == [PLACEMENTS[name] for name in left]
     measured = StudyObservations(
         jha2021, plan, observed(plan, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"])
@@ -241,7 +241,7 @@ def test_a_microservice_without_a_cell_is_not_measured(jha2021, config, small_ho
     runtimes = {**config["runtimes"], "docker": "off", "podman": "optional"}
     plan = planner.make(jha2021, studies.profile("quick"), small_host, {**config, "runtimes": runtimes}, {})
     measured = StudyObservations(jha2021, plan, observed(plan, jha2021), pd.DataFrame(columns=["status"]))
-    result, rows = evaluate.one(of_tcp_rr("2", "1"), measured, evaluate.asking(plan, jha2021), jha2021["alpha"])
+    result, rows = evaluate.one(of_tcp_rr("2", "1"), measured, evaluate.contrast_finders(plan, jha2021), jha2021["alpha"])
     assert (result["verdict"], result["reason"], rows) == (verdicts.NOT_TESTABLE, evaluate.NO_CELLS, [])
 
 
@@ -249,7 +249,7 @@ def test_two_netperf_with_a_core_each_share_none_and_are_left_out_without_limits
     measured = StudyObservations(
         jha2021, planned, observed(planned, jha2021, placements=PLACEMENTS), pd.DataFrame(columns=["status"])
     )
-    asking = evaluate.asking(planned, jha2021)
+    asking = evaluate.contrast_finders(planned, jha2021)
     result, rows = evaluate.one(of_tcp_rr("2", "3a", "netperf_tcp_stream"), measured, asking, jha2021["alpha"])
     assert {row["arrangement"] for row in rows} == {PLACEMENTS[FREE], PLACEMENTS[OTHER_CORE]}
     assert f"is not asked with {PLACEMENTS[SAME_CORE]} (two Netperf would have a core each" in wording.by_arrangement(result)
@@ -271,7 +271,7 @@ def test_a_claim_is_tested_only_if_its_condition_is_shown(planned, jha2021, name
     """Gains of Linpack need a second core that is worth something, and gains of Bonnie++ a disk that two share."""
     world = worlds.World(jha2021, planned, [effect])
     claim = next(claim for claim in book.load("jha2021") if claim["id"] == f"jha2021-{name}")
-    result, rows = evaluate.one(claim, world, evaluate.asking(planned, jha2021), jha2021["alpha"])
+    result, rows = evaluate.one(claim, world, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
     assert (result["verdict"] == verdicts.NOT_TESTABLE, not rows) == (bool(reason), bool(reason))
     assert result["reason"].startswith("it is tested only if ") == bool(reason) and result["reason"].endswith(reason)
 
@@ -285,7 +285,7 @@ def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha
     claim = {"id": "jha2021-c00", "metrics": ["floating_point_rate", *kernels], "holds": "average", "expected": "worse"}
     claim |= {"a": {"case": ["2"], "co_runner": ["same resource"]}, "b": {"case": ["1"]}, "needs": []}
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    result, rows = evaluate.one(claim, measured, evaluate.asking(planned, jha2021), 0.05)
+    result, rows = evaluate.one(claim, measured, evaluate.contrast_finders(planned, jha2021), 0.05)
     means = pd.DataFrame(rows).assign(log=lambda table: np.log1p(table["effect"])).groupby("metric")["log"].mean()
     whole = result["whole"]
     assert (whole["cells"], whole["benchmarks"]) == (len(rows), 2) and whole["runs"] < len(rows)
@@ -295,7 +295,7 @@ def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha
 
 def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    for placement, asked in evaluate.asking(planned, jha2021).items():
+    for placement, asked in evaluate.contrast_finders(planned, jha2021).items():
         cells = {contrast.a.cell for contrast in asked(book.parts_of(claims["jha2021-c06"])[0])}
         assert len(cells) == 12 and "2/linpack+stream/docker/free" not in cells and "3a/linpack+stream/docker/free" in cells
         assert {PLACEMENTS[cell.rpartition("/")[2]] for cell in cells if "netperf" in cell} == {placement}
@@ -303,7 +303,7 @@ def test_the_exceptions_of_a_claim_are_left_out(planned, jha2021):
 
 def test_losses_of_different_microservices_are_compared_beside_the_same_partner(planned, jha2021):
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
-    asking = evaluate.asking(planned, jha2021)[PLACEMENTS[FREE]]
+    asking = evaluate.contrast_finders(planned, jha2021)[PLACEMENTS[FREE]]
     parts = [part for part in book.parts_of(claims["jha2021-c95"]) if "untestable" not in part]
     asked = [contrast for part in parts for contrast in asking(part)]
     short = designs.find("interference").report.cell_label
@@ -325,7 +325,7 @@ def test_what_depends_on_the_placement_of_the_server_is_conditional(planned, jha
         observations.loc[of_rr & (observations["placement"] == placement), "value"] *= factor
     claims = {claim["id"]: claim for claim in book.load("jha2021")}
     measured = StudyObservations(jha2021, planned, observations, pd.DataFrame(columns=["status"]))
-    asking = evaluate.asking(planned, jha2021)
+    asking = evaluate.contrast_finders(planned, jha2021)
     result, rows = evaluate.one(of_tcp_rr("2", "3a"), measured, asking, jha2021["alpha"])
     assert result["verdict"] == verdicts.CONDITIONAL
     assert result["whole"] is None

@@ -133,7 +133,7 @@ def test_a_view_without_an_iteration_that_counts_is_named(shown, planned, jha202
 
 def test_cases_that_are_not_known_have_a_look(shown):
     assert pairs.look("4") == (style.FALLBACK[0], style.FALLBACK_HATCHES[0]) and pairs.case_label("4") == "case 4"
-    assert pairs.together(["4", "3a", "2", "1a", "1"]) == ["2", "3a", "4"]
+    assert pairs.pair_cases(["4", "3a", "2", "1a", "1"]) == ["2", "3a", "4"]
 
 
 def test_nothing_can_be_worse_than_nothing(planned, jha2021):

@@ -23,7 +23,7 @@ def test_chance_alone_bears_out_no_more_than_alpha_allows(of):
     for experiment in study["experiments"].values():
         experiment["placement"] = ["free"]
     plan = planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
-    asked, levels = evaluate.asking(plan, study), worlds.cells_of(plan, study)
+    asked, levels = evaluate.contrast_finders(plan, study), worlds.cells_of(plan, study)
     claims = [(claim, part) for claim in book.load(of) for part in book.parts_of(claim) or [claim]]
     wrong = {"difference": [0, 0], "likeness": [0, 0]}
     for seed in range(4):
@@ -65,7 +65,7 @@ def test_a_paper_reproduces_itself(of):
     study = studies.load(of, designs.known())
     plan = planner.make(study, worlds.profile(), {**host_of(1, 2), "events": {}}, settings(), {})
     world = worlds.Printed(study, plan, papers.printed_values(study))
-    asked = evaluate.asking(plan, study)
+    asked = evaluate.contrast_finders(plan, study)
     claims = [claim for claim in book.load(of) if claim.get("paper_consistent") in ("yes", "no")]
     found = {claim["id"]: evaluate.one(claim, world, asked, ALPHA)[0] for claim in claims}
     for claim in claims:

@@ -40,12 +40,12 @@ def test_tests_say_of_which_runtimes_neighbours_were_not_seen(folder):
     assert set(tests["reference"]) == {CELLS[0]} and set(tests["runtime"]) == {"docker"}
     assert not tests["neighbours_apart"].any()
     seen = pd.read_csv(folder / "runs.csv").assign(neighbours_apart=True)
-    assert neighbours.marked(tests.drop(columns="neighbours_apart"), seen)["neighbours_apart"].all()
+    assert neighbours.mark(tests.drop(columns="neighbours_apart"), seen)["neighbours_apart"].all()
     # A row of another runtime is concerned only if it is compared with such a run.
     others = tests.assign(runtime="podman").drop(columns="neighbours_apart")
     runs = pd.read_csv(folder / "runs.csv")
-    assert neighbours.marked(others, runs)["neighbours_apart"].all()
-    assert not neighbours.marked(others.assign(reference=CELLS[1]), runs)["neighbours_apart"].any()
+    assert neighbours.mark(others, runs)["neighbours_apart"].all()
+    assert not neighbours.mark(others.assign(reference=CELLS[1]), runs)["neighbours_apart"].any()
 
 
 def test_a_verdict_says_in_how_many_cells_neighbours_were_not_seen(folder, liu2020, config, small_host):

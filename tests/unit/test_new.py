@@ -131,11 +131,11 @@ def program(root: Path, monkeypatch, command: str = "solver case.txt") -> list[P
     monkeypatch.chdir(root)
     (root / "case.txt").write_text("1\n")
     (root / "timer").write_text("")
-    tried = trial.Tried(0.02, {}, ("0" * 64, "0" * 64))
+    tried = trial.TrialResult(0.02, {}, ("0" * 64, "0" * 64))
     monkeypatch.setattr(making, "on_host", lambda *_: tried)
     monkeypatch.setattr(making, "defaults_here", lambda ranks: ["docker", "singularity"])
     monkeypatch.setattr(recipe.files, "needed", lambda _: [root / "case.txt"])
-    monkeypatch.setattr(begin.timer, "built", lambda: root / "timer")
+    monkeypatch.setattr(begin.timer, "program_path", lambda: root / "timer")
     return begin.of_program("solver", command, "Does Docker slow my solver?", study.test_of_program)
 
 
@@ -152,10 +152,10 @@ def test_a_study_of_a_program_is_the_one_that_try_writes_with_comments_claims_an
     own = claims.read_text().replace("margin: 0.01", "margin: 0.2")
     assert own.count("margin: 0.2") == 3 and "&id" not in own
     claims.write_text(own)
-    making.put(config, content)
+    making.write_study(config, content)
     assert claims.read_text() == own
     claims.write_text(own.partition("\n")[2])
-    making.put(config, content)
+    making.write_study(config, content)
     assert claims.read_text().count("margin: 0.01") == 3
     (config / "folder/case.txt").write_text("2\n")
     with pytest.raises(AssertionError, match="has changed since"):

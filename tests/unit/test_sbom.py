@@ -82,7 +82,7 @@ class Made:
         return {"tag": tag, "id": f"sha256:{digest}"}
 
     def bill(self, *images: dict) -> dict:
-        with image_layers.opened(self.path, list(images)) as (whole, *stages):
+        with image_layers.open_images(self.path, list(images)) as (whole, *stages):
             text = sbom.bill(whole, stages)
         assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
         return json.loads(text)
@@ -130,7 +130,9 @@ def test_a_program_of_a_fetched_source_names_the_source_and_its_own_checksum(mad
     source = found["HPC Challenge"]
     assert source["evidence"]["occurrences"][0]["location"] == "/opt/plimsoll/bin/hpcc"
     (place,) = source["externalReferences"]
-    assert place["hashes"][0]["content"] == sbom.built("hpcc")["HPC Challenge"]["sha256"] and place["url"].endswith(".tar.gz")
+    assert place["hashes"][0]["content"] == sbom.built_programs("hpcc")["HPC Challenge"]["sha256"] and place["url"].endswith(
+        ".tar.gz"
+    )
     assert "patch" in source["pedigree"]["notes"]
     # Files that an upper layer removes are not listed.
     assert not {"/opt/plimsoll/bin/old", "/opt/plimsoll/lib/gone", "/opt/plimsoll/versions.txt"} & found.keys()

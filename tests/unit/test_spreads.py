@@ -16,23 +16,23 @@ def drawn(d0: float, s0: float, number: int = 4000, degrees: int = 3) -> np.ndar
 
 @pytest.mark.parametrize(("d0", "s0"), [(4.0, 0.2), (12.0, 0.03), (1.5, 1.0)])
 def test_what_comparisons_have_in_common_is_found(d0, s0):
-    found = spreads.fitted(drawn(d0, s0), [3] * 4000)
+    found = spreads.fit(drawn(d0, s0), [3] * 4000)
     # d0 is taken from the upper end of how much the variances differ.
     assert 0.65 * d0 < found.degrees < 1.1 * d0
     assert found.deviation == pytest.approx(s0, rel=0.06)
 
 
 def test_what_is_alike_lends_all_that_it_knows():
-    found = spreads.fitted(drawn(1e9, 0.2), [3] * 4000)
+    found = spreads.fit(drawn(1e9, 0.2), [3] * 4000)
     assert found.degrees > 40 and found.deviation == pytest.approx(0.2, rel=0.03)
     # Few variances do not show that they are alike.
-    assert spreads.fitted(drawn(1e9, 0.2, 12), [3] * 12).degrees < 20
+    assert spreads.fit(drawn(1e9, 0.2, 12), [3] * 12).degrees < 20
 
 
 def test_few_lend_nothing():
-    assert spreads.fitted([0.1] * (spreads.ENOUGH - 1), [3] * (spreads.ENOUGH - 1)) == UNKNOWN
+    assert spreads.fit([0.1] * (spreads.ENOUGH - 1), [3] * (spreads.ENOUGH - 1)) == UNKNOWN
     # Comparisons in which nothing varies do not count.
-    assert spreads.fitted([0.1] * (spreads.ENOUGH - 1) + [0.0], [3] * spreads.ENOUGH) == UNKNOWN
+    assert spreads.fit([0.1] * (spreads.ENOUGH - 1) + [0.0], [3] * spreads.ENOUGH) == UNKNOWN
     assert UNKNOWN.with_own(0.3, 4) == Spread(0.3, 4)
     assert spreads.lent([Spread(0.1, 3)] * (spreads.ENOUGH - 1)) == NOTHING
 
@@ -58,11 +58,11 @@ def test_however_alike_others_are_a_comparisons_own_spread_keeps_its_weight():
 
 def test_variances_that_differ_have_fewer_degrees_together():
     """Satterthwaite: one variance that is a hundred times as large as nine others leaves hardly more than its own."""
-    one_large = spreads.pooled([Spread(10.0, 30), *[Spread(1.0, 30)] * 9])
+    one_large = spreads.pool([Spread(10.0, 30), *[Spread(1.0, 30)] * 9])
     assert one_large.deviation == pytest.approx(np.sqrt(109 / 10))
     assert one_large.degrees == pytest.approx(32 / 30 * 30 * 109**2 / (100**2 + 9), rel=1e-9)
     random = np.random.default_rng(6)
-    alike = [spreads.pooled([Spread(one, 3) for one in draw.std(axis=1, ddof=1)]) for draw in random.normal(size=(200, 30, 4))]
+    alike = [spreads.pool([Spread(one, 3) for one in draw.std(axis=1, ddof=1)]) for draw in random.normal(size=(200, 30, 4))]
     assert np.median([one.degrees for one in alike]) == pytest.approx(90, rel=0.1)
 
 

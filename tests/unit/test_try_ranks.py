@@ -189,7 +189,7 @@ def test_the_timer_starts_a_rank_with_the_launchers_variables_and_reports_it(tmp
     (tmp_path / "0/work").mkdir(parents=True)
     (tmp_path / "0/ranks").mkdir()
     (tmp_path / "variables").write_text("PATH=/usr/bin:/bin\0GIVEN=yes\0")
-    words = [str(timer.built()), "--rank", str(tmp_path), "0", "sh", "-c", SLEEPS]
+    words = [str(timer.program_path()), "--rank", str(tmp_path), "0", "sh", "-c", SLEEPS]
     variables = {"OMPI_COMM_WORLD_RANK": "0", "USERS": "no"}
     done = subprocess.run(words, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stdout) == (7, "0 yes none\n")
@@ -228,7 +228,7 @@ def test_the_timer_sees_the_connections_of_ranks_and_of_no_other_program(tmp_pat
 
 
 def test_the_timer_needs_a_launcher_for_ranks(tmp_path):
-    done = subprocess.run([timer.built(), "--rank", tmp_path, "0", "true"], env={}, capture_output=True, text=True)
+    done = subprocess.run([timer.program_path(), "--rank", tmp_path, "0", "true"], env={}, capture_output=True, text=True)
     assert done.returncode == 127 and "no rank" in done.stderr
 
 
@@ -298,7 +298,7 @@ def test_the_transport_is_among_what_differed(monkeypatch):
 def test_a_study_of_ranks_has_them_in_its_fingerprint():
     one, other = ({"ranks": 2, **more} for more in ({}, {"containers": 2}))
     assert ranks.parameters(ranks.Ranks(2, True, None)) == one and ranks.parameters(ranks.Ranks(2, True, 2)) == other
-    assert ranks.parameters(None) == {} and json.dumps(ranks.launched(None)) == "[]"
+    assert ranks.parameters(None) == {} and json.dumps(ranks.launch_prefix(None)) == "[]"
 
 
 OTHERS = ["0100007F:9C40", "0100007F:1F90"]

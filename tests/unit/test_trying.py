@@ -68,8 +68,8 @@ OF_SIF = {
 def test_variables_of_a_sif_are_its_own_and_not_apptainers():
     text = "".join(f"{name}={value}\0" for name, value in OF_SIF.items())
     kept = {"LD_LIBRARY_PATH": "/opt/lib", "PATH": "/opt/solver/bin:/bin", "TEXT": "two\nlines=2", "EMPTY": ""}
-    assert sif.printed(text) == kept
-    assert sif.printed("LD_LIBRARY_PATH=/.singularity.d/libs\0") == sif.printed("") == {}
+    assert sif.printed_variables(text) == kept
+    assert sif.printed_variables("LD_LIBRARY_PATH=/.singularity.d/libs\0") == sif.printed_variables("") == {}
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not cgroup.hierarchies(), reason="only root makes such cgroups")

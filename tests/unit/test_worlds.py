@@ -79,7 +79,7 @@ def described(name):
 @pytest.fixture(scope="module")
 def judged(study, planned, name):
     """Return a function from the effects of a world, by claim, to the verdicts on these claims."""
-    asked = evaluate.asking(planned, study)
+    asked = evaluate.contrast_finders(planned, study)
     levels = worlds.cells_of(planned, study)
     claims = {claim["id"]: claim for claim in book.load(name)}
 
@@ -115,7 +115,7 @@ def test_each_half_of_a_sentence_can_make_it_false(judged, described):
 
 def test_an_aside_that_is_false_contradicts_only_itself(study, planned, name, described):
     """*The same happens, less strongly* is reproduced in part if it happens as strongly, or more."""
-    asked, levels = evaluate.asking(planned, study), worlds.cells_of(planned, study)
+    asked, levels = evaluate.contrast_finders(planned, study), worlds.cells_of(planned, study)
     claims = {claim["id"]: claim for claim in book.load(name)}
     for identity, world in described.items():
         if "aside_false" in world:
@@ -186,7 +186,7 @@ def test_liu2020_reproduces_what_it_prints_of_its_runs(liu2020):
     # The text's shares are of all functions. They come first, so that they count before the shares of the table.
     effects += table_1(liu2020)
     world = worlds.World(liu2020, plan, effects)
-    asked = evaluate.asking(plan, liu2020)
+    asked = evaluate.contrast_finders(plan, liu2020)
     names = {effect["metrics"][0] for effect in effects}
     parts = [part for claim in book.load("liu2020") for part in book.parts_of(claim) or [claim]]
     # The tables have no pinned runs and none on one socket. Claims about what a profiler inflates are left out.

@@ -22,7 +22,7 @@ from tests.containers import engines
 from tests.project import RUNS, Project
 from tests.workflow import machine
 from tests.workflow.conftest import SETTINGS
-from tests.workflow.test_means import said
+from tests.workflow.test_resource_failures import said
 
 pytestmark = pytest.mark.long
 # A traceback of our code. Snakemake prints its own where it cannot write a log.

@@ -124,7 +124,7 @@ def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
     return a.values[in_a], b.values[in_b]
 
 
-def at(values: np.ndarray, blocks: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def values_at(values: np.ndarray, blocks: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return the values of the `wanted` blocks, in their order. There is one value per block."""
     return values[np.searchsorted(blocks, wanted)]
 

@@ -50,7 +50,7 @@ class Spread(NamedTuple):
 UNKNOWN = Spread(math.nan, 0.0)
 
 
-def fitted(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
+def fit(variances: Sequence[float], degrees: Sequence[float]) -> Spread:
     """Return s0 and d0 of variances with their degrees of freedom (Smyth 2004, section 6.2); UNKNOWN for fewer than ENOUGH.
 
     log s^2 - psi(d/2) + log(d/2) has the variance psi'(d/2) + psi'(d0/2). It is taken from its upper end (CAUTION),
@@ -100,14 +100,14 @@ NOTHING = Lent(UNKNOWN, UNKNOWN)
 
 def lent(comparisons: Sequence[Spread]) -> Lent:
     """Return what comparisons lend to one like them, from their own spreads; NOTHING for fewer than ENOUGH."""
-    prior = fitted([one.deviation**2 for one in comparisons], [one.degrees for one in comparisons])
+    prior = fit([one.deviation**2 for one in comparisons], [one.degrees for one in comparisons])
     if not prior.degrees:
         return NOTHING
     alike = Spread(prior.deviation, min(CAP, prior.degrees)) if prior.degrees >= ALIKE else UNKNOWN
-    return Lent(alike, pooled(comparisons))
+    return Lent(alike, pool(comparisons))
 
 
-def pooled(comparisons: Sequence[Spread]) -> Spread:
+def pool(comparisons: Sequence[Spread]) -> Spread:
     """Return the mean of all variances with the degrees of freedom of Satterthwaite (1946), at most MOST.
 
     These are fewer the more the variances differ: (sum d v)^2 / sum d v^2. An estimated v^2 is too large by a factor of

@@ -86,6 +86,6 @@ def reason(reasons: Mapping, key: Hashable, number: float) -> str:
     return reasons.get(key, "the configuration leaves it out") or "no run of it counts"
 
 
-def make(asked: TableRequest):
+def make(request: TableRequest):
     """Return a requested table as a DataFrame."""
-    return asked.study.design.tables.KINDS[asked.table["kind"]].make(asked)
+    return request.study.design.tables.KINDS[request.table["kind"]].make(request)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from plimsoll.analysis import paper_tests
 from plimsoll.claims import compare, decision_cost, evaluate, quantities, verdicts
-from plimsoll.claims.evaluate import Asked
+from plimsoll.claims.evaluate import Finders
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import answers
@@ -33,7 +33,7 @@ COLUMNS = (
 )
 
 
-def table(measured: StudyObservations, alpha: float) -> pd.DataFrame:
+def table(observations: StudyObservations, alpha: float) -> pd.DataFrame:
     """Return one row per answer, deployment and metric, with the columns NAME, one for each of the factors, and COLUMNS.
 
     `ratio` is the geometric mean of the ratios of side a to side b within blocks, with its 95 % interval (`low`,
@@ -48,19 +48,19 @@ def table(measured: StudyObservations, alpha: float) -> pd.DataFrame:
     that fits is used. `arrangement` names it if another arrangement would give other comparisons. `lacks` names what
     claims about such a row need and this host does not have.
     """
-    arranged = evaluate.asking(measured.plan, measured.study)
-    ratios = [row for one in answers.of_study(measured.study) for row in _of_answer(one, measured, arranged, alpha)]
-    return pd.DataFrame(ratios, columns=[NAME, *factors(measured.study), *COLUMNS])
+    finders = evaluate.contrast_finders(observations.plan, observations.study)
+    ratios = [row for one in answers.of_study(observations.study) for row in _of_answer(one, observations, finders, alpha)]
+    return pd.DataFrame(ratios, columns=[NAME, *factors(observations.study), *COLUMNS])
 
 
-def measurable_ratios(measured: StudyObservations, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
+def measurable_ratios(observations: StudyObservations, alpha: float) -> dict[str, tuple[list[dict], dict | None]]:
     """Return the ratios that can be measured here, by name: (comparisons, all of them together as a row or None).
 
     They are in the order in which they are wanted: answer by answer, and within each metric by metric, as the study's
     file names them.
     """
-    arranged, made = evaluate.asking(measured.plan, measured.study), {}
-    for one in answers.of_study(measured.study):
+    finders, made = evaluate.contrast_finders(observations.plan, observations.study), {}
+    for one in answers.of_study(observations.study):
         claims = [
             (f"{one['name']} {metric} {each} {against} {levels}", _claim(one, metric, each, a, b))
             for metric in one["metrics"]
@@ -69,9 +69,9 @@ def measurable_ratios(measured: StudyObservations, alpha: float) -> dict[str, tu
             for levels, a, b in sides
         ]
         for name, claim in claims:
-            _, contrasts = _asked(claim, measured, arranged)
-            if contrasts and not any(map(measured.unavailable, contrasts)):
-                made[name] = _compared(claim, measured, contrasts, alpha)
+            _, contrasts = _asked(claim, observations, finders)
+            if contrasts and not any(map(observations.unavailable, contrasts)):
+                made[name] = _compared(claim, observations, contrasts, alpha)
     return made
 
 
@@ -104,15 +104,15 @@ def factors(study: dict) -> list[str]:
     return list(dict.fromkeys(factor for level in levels for factor in level))
 
 
-def _of_answer(answer: dict, measured: StudyObservations, arranged: Asked, alpha: float) -> Iterator[dict]:
+def _of_answer(answer: dict, observations: StudyObservations, finders: Finders, alpha: float) -> Iterator[dict]:
     """Yield the rows of one answer, with p-values adjusted by Holm's method."""
     for each in _levels(answer.get("each", {})):
         for against, sides in _sides(answer):
             rows = [
                 {
                     **{NAME: answer["name"], **each, "against": against, **levels},
-                    "lacks": _lacks(answer, {**each, **levels}, measured),
-                    **_ratio(_claim(answer, metric, each, a, b), measured, arranged, alpha),
+                    "lacks": _lacks(answer, {**each, **levels}, observations),
+                    **_ratio(_claim(answer, metric, each, a, b), observations, finders, alpha),
                 }
                 for levels, a, b in sides
                 for metric in answer["metrics"]
@@ -156,38 +156,38 @@ def _claim(answer: dict, metric: str, each: dict, a: dict, b: dict) -> dict:
     return {"id": "answer", "metrics": [metric], "a": a, "b": b, "scope": scope, "expected": "not_worse", "margin": MARGIN}
 
 
-def _lacks(answer: dict, levels: dict[str, str], measured: StudyObservations) -> str:
+def _lacks(answer: dict, levels: dict[str, str], observations: StudyObservations) -> str:
     """Return in words what claims about a row with these levels need and this host does not have."""
     needed = [need for factor, by_level in answer.get("needs", {}).items() for need in by_level.get(levels.get(factor), ())]
-    return "; ".join(dict.fromkeys(measured.unmet_needs[need] for need in needed if need in measured.unmet_needs))
+    return "; ".join(dict.fromkeys(observations.unmet_needs[need] for need in needed if need in observations.unmet_needs))
 
 
-def _asked(claim: dict, measured: StudyObservations, arranged: Asked) -> tuple[str, list]:
+def _asked(claim: dict, observations: StudyObservations, finders: Finders) -> tuple[str, list]:
     """Return (arrangement in words, comparisons) for the first arrangement of what the paper leaves open that fits all cells.
 
     If none fits, the first arrangement is used. The words are empty if every arrangement gives the same comparisons.
     """
-    compared = {words: ask(claim) for words, ask in arranged.items()}
-    fit = {words: asked for words, asked in compared.items() if not evaluate.unfit(asked, measured)}
+    compared = {words: ask(claim) for words, ask in finders.items()}
+    fit = {words: asked for words, asked in compared.items() if not evaluate.unfit(asked, observations)}
     (words, contrasts), *_ = (fit or compared).items()
     others = [(other, asked) for other, asked in compared.items() if other != words]
     return words if any(other != contrasts for _, other in others) else "", contrasts
 
 
-def _ratio(claim: dict, measured: StudyObservations, arranged: Asked, alpha: float) -> dict:
+def _ratio(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> dict:
     """Return the columns of a row from `metric` on. There is no ratio if nothing or too little was measured."""
-    metric = measured.metrics[claim["metrics"][0]]
-    words, contrasts = _asked(claim, measured, arranged)
+    metric = observations.metrics[claim["metrics"][0]]
+    words, contrasts = _asked(claim, observations, finders)
     begun = {"arrangement": words, "metric": claim["metrics"][0], **{key: metric[key] for key in ("label", "unit", "better")}}
-    unavailable = list(filter(None, map(measured.unavailable, contrasts)))
+    unavailable = list(filter(None, map(observations.unavailable, contrasts)))
     if not contrasts or unavailable:
         return {**begun, "comparisons": 0, "n": 0, "reason": availability.join(unavailable).reason or evaluate.NO_CELLS}
-    rows, whole = _compared(claim, measured, contrasts, alpha)
+    rows, whole = _compared(claim, observations, contrasts, alpha)
     begun |= {"comparisons": len(rows), "n": min(row["n"] for row in rows)}
     if len(rows) == 1:
         begun |= {"cell_a": rows[0]["cell_a"], "cell_b": rows[0]["cell_b"]}
     if whole is None or not math.isfinite(whole.get("low", math.nan)):
-        if measured.short_of_time(decision_cost.cells_of_rows(rows)):
+        if observations.short_of_time(decision_cost.cells_of_rows(rows)):
             return {**begun, "reason": TOO_SHORT}
         return {**begun, "reason": rows[0]["test"] if len(rows) == 1 else "none: too few blocks have all cells"}
     beyond, no_loss = p_values(whole)
@@ -199,11 +199,11 @@ def _ratio(claim: dict, measured: StudyObservations, arranged: Asked, alpha: flo
     }
 
 
-def _compared(claim: dict, measured: StudyObservations, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
+def _compared(claim: dict, observations: StudyObservations, contrasts: list, alpha: float) -> tuple[list[dict], dict | None]:
     """Return (comparisons, what they show together), with None for the second if several comparisons share too few blocks."""
     quantity = quantities.find(None)
     rows = [
-        {**quantity.compare(claim, measured, one, compare.begun(claim, measured, one), alpha), "scale": quantity.scale}
+        {**quantity.compare(claim, observations, one, compare.begun(claim, observations, one), alpha), "scale": quantity.scale}
         for one in contrasts
     ]
     return rows, rows[0] if len(rows) == 1 else compare.whole(rows, quantity, alpha)

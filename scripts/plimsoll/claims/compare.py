@@ -28,23 +28,23 @@ COLUMNS = (
 BOOTSTRAPPED = ("ratio_of_means_low", "ratio_of_means_high", "ratio_of_medians_low", "ratio_of_medians_high")
 
 
-def begun(claim: dict, measured: StudyObservations, contrast: Contrast | PrintedSide) -> dict:
+def begun(claim: dict, observations: StudyObservations, contrast: Contrast | PrintedSide) -> dict:
     """Return the beginning of a comparison's row: names, cells, what is expected, and the margin."""
     if isinstance(contrast, PrintedSide):
-        row = _row(Contrast(contrast, contrast), measured.metrics[contrast.metric], claim.get("expected", "no_difference"))
+        row = _row(Contrast(contrast, contrast), observations.metrics[contrast.metric], claim.get("expected", "no_difference"))
         return {**row, "cell_b": "the paper", "margin": findings.margin(claim)}
-    metric = measured.metrics[contrast.a.metric]
+    metric = observations.metrics[contrast.a.metric]
     row = _row(contrast, metric, _expected(claim, metric, contrast.a.metric))
     return {**row, "margin": findings.margin(claim)}
 
 
-def of_levels(claim: dict, measured: StudyObservations, sides: list[Side]) -> dict:
+def of_levels(claim: dict, observations: StudyObservations, sides: list[Side]) -> dict:
     """Return the row of a trend over three or more levels, without its verdict. The effect compares the last level with
     the first."""
-    metric = measured.metrics[sides[0].metric]
+    metric = observations.metrics[sides[0].metric]
     expected = {"increasing": "higher", "decreasing": "lower"}[claim["along"]["direction"]]
     row = _row(Contrast(sides[-1], sides[0]), metric, expected)
-    samples = [measured.sample(side) for side in sides]
+    samples = [observations.sample(side) for side in sides]
     if any(sample.censored.any() for sample in samples):
         return {**row, "margin": findings.margin(claim), "test": AT_LIMIT}
     shared = sorted(set.intersection(*(set(sample.blocks) for sample in samples)))
@@ -178,7 +178,7 @@ def _of(sample: Sample, wanted: list) -> np.ndarray:
     return sample.values[np.isin(sample.blocks, wanted)]
 
 
-def with_bootstrap(table: pd.DataFrame, measured: StudyObservations) -> pd.DataFrame:
+def with_bootstrap(table: pd.DataFrame, observations: StudyObservations) -> pd.DataFrame:
     """Return the table with bootstrap intervals of the ratios of means and of medians. Only comparisons of values
     within blocks have these intervals."""
     table[list(BOOTSTRAPPED)] = np.nan
@@ -188,7 +188,7 @@ def with_bootstrap(table: pd.DataFrame, measured: StudyObservations) -> pd.DataF
     for n, group in plain.groupby("n"):
         sides = zip(group["metric"], group["cell_a"], group["metric_b"], group["cell_b"], strict=True)
         pairs = [
-            blocks.within_blocks(measured.sample(Side(metric, cell)), measured.sample(Side(metric_b, cell_b)))
+            blocks.within_blocks(observations.sample(Side(metric, cell)), observations.sample(Side(metric_b, cell_b)))
             for metric, cell, metric_b, cell_b in sides
         ]
         a, b = (np.stack([pair[side] for pair in pairs]) for side in (0, 1))

@@ -25,7 +25,7 @@ CELL_COLUMNS = ("cell_a", "cell_b", "reference_a", "reference_b")
 PAPER = "the paper"
 
 
-def estimate(result: dict, rows: list[dict], measured: StudyObservations) -> dict | None:
+def estimate(result: dict, rows: list[dict], observations: StudyObservations) -> dict | None:
     """Return what would decide a claim; None if it is decided, or if nothing was compared. `rows` are its comparisons.
 
     `undecidable` is the reason why the repetitions that `plimsoll precise` makes would not decide the claim. Whether or
@@ -36,20 +36,20 @@ def estimate(result: dict, rows: list[dict], measured: StudyObservations) -> dic
     if result["verdict"] != verdicts.INCONCLUSIVE or not rows:
         return None
     rows = still_open(result, rows)
-    paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(measured.plan["cells"])
-    if reason := _undecidable(result, rows, measured):
-        return {"undecidable": reason, **_arithmetic(result, rows, paths, measured)}
+    paths = {row.get(column) for row in rows for column in CELL_COLUMNS} & set(observations.plan["cells"])
+    if reason := _undecidable(result, rows, observations):
+        return {"undecidable": reason, **_arithmetic(result, rows, paths, observations)}
     wanted = int(result["needed"])
     if wanted <= result["n_most"]:
         # The estimate is as uncertain as the spread, so the next round of `plimsoll precise` can still decide the claim.
         wanted = min(precision.MAXIMUM, precision.GROWTH * int(result["n_most"]))
-    runs, seconds = _cost(paths, wanted, measured)
-    whole = [path for path, cell in measured.plan["cells"].items() if cell["reason"] is None]
+    runs, seconds = _cost(paths, wanted, observations)
+    whole = [path for path, cell in observations.plan["cells"].items() if cell["reason"] is None]
     return {
         "undecidable": "",
         **{"repetitions": wanted, "cells": len(paths), "runs": runs, "seconds": seconds},
-        **{"all_seconds": _cost(whole, wanted, measured)[1], "width": _width(rows, wanted)},
-        "profile": measured.plan["profile"],
+        **{"all_seconds": _cost(whole, wanted, observations)[1], "width": _width(rows, wanted)},
+        "profile": observations.plan["profile"],
     }
 
 
@@ -66,7 +66,7 @@ def still_open(result: dict, rows: list[dict]) -> list[dict]:
     ]
 
 
-def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: StudyObservations) -> dict:
+def _arithmetic(result: dict, rows: list[dict], paths: set[str], observations: StudyObservations) -> dict:
     """Return what would decide a claim that `plimsoll precise` cannot decide; empty if that cannot be estimated.
 
     An estimate that was reached already was too low, so twice as many repetitions are counted.
@@ -75,15 +75,15 @@ def _arithmetic(result: dict, rows: list[dict], paths: set[str], measured: Study
     if not rows or needed is None or not needed <= blocks.MOST or min(row["n"] for row in rows) < blocks.SMALLEST:
         return {}
     wanted = int(needed) if needed > result["n_most"] else precision.GROWTH * int(result["n_most"])
-    runs, seconds = _cost(paths, wanted, measured)
+    runs, seconds = _cost(paths, wanted, observations)
     return {"repetitions": wanted, "cells": len(paths), "runs": runs, "seconds": seconds}
 
 
-def _undecidable(result: dict, rows: list[dict], measured: StudyObservations) -> str:
+def _undecidable(result: dict, rows: list[dict], observations: StudyObservations) -> str:
     needed = result.get("needed")
     if few := [row for row in rows if row["n"] < blocks.SMALLEST]:
         cells = {row.get(column) for row in few for column in CELL_COLUMNS}
-        return TOO_SHORT if measured.short_of_time(cells) else TOO_FEW
+        return TOO_SHORT if observations.short_of_time(cells) else TOO_FEW
     if needed is None or math.isnan(needed):
         return NO_ESTIMATE
     if not any(row["test"] in precision.WITHIN_BLOCKS for row in rows):
@@ -97,11 +97,11 @@ def _undecidable(result: dict, rows: list[dict], measured: StudyObservations) ->
     return ""
 
 
-def _cost(paths, wanted: int, measured: StudyObservations) -> tuple[int, float]:
+def _cost(paths, wanted: int, observations: StudyObservations) -> tuple[int, float]:
     """Return (runs, seconds) that are needed to have `wanted` repetitions of each of these cells."""
-    more = {path: max(0, wanted - measured.plan["cells"][path]["repetitions"]) for path in paths}
+    more = {path: max(0, wanted - observations.plan["cells"][path]["repetitions"]) for path in paths}
     # Paths come as a set. The last digit of a plain sum would depend on their order.
-    return sum(more.values()), math.fsum(number * measured.seconds(path) for path, number in more.items())
+    return sum(more.values()), math.fsum(number * observations.seconds(path) for path, number in more.items())
 
 
 def _width(rows: list[dict], wanted: int) -> float:

@@ -18,31 +18,31 @@ from plimsoll.planning import availability
 MIRRORED = {"higher": "lower", "lower": "higher", "not_lower": "not_higher", "not_higher": "not_lower"}
 NO_CELLS = "the design has no two cells on this host that it compares"
 # For each arrangement in words, a function from a claim to its contrasts.
-Asked = Mapping[str, Callable[[dict], list]]
+Finders = Mapping[str, Callable[[dict], list]]
 
 
 def evaluate(
-    claims: list[dict], measured: StudyObservations, alpha: float, level: float | None = None
+    claims: list[dict], observations: StudyObservations, alpha: float, level: float | None = None
 ) -> tuple[list[dict], pd.DataFrame]:
     """Return (verdicts, comparisons): one dictionary per claim, in order, and one row per comparison that was made.
 
     Each claim is judged at `level`. It is `alpha` unless the claim was judged before. There are no bootstrap intervals
-    if `measured` is brief.
+    if `observations` is brief.
     """
-    asked = asking(measured.plan, measured.study)
+    finders = contrast_finders(observations.plan, observations.study)
     results, rows = [], []
     for claim in claims:
-        result, compared = one(claim, measured, asked, level or alpha)
-        result["decide"] = decision_cost.estimate(result, compared, measured)
+        result, compared = one(claim, observations, finders, level or alpha)
+        result["decide"] = decision_cost.estimate(result, compared, observations)
         results.append(result)
         rows += [{"claim": claim["id"], **row} for row in compared]
     _count_once(results, rows)
     discover(results, alpha, level)
     table = pd.DataFrame(rows, columns=list(compare.COLUMNS))
-    return results, table if measured.brief else compare.with_bootstrap(table, measured)
+    return results, table if observations.brief else compare.with_bootstrap(table, observations)
 
 
-def asking(plan: Plan, study: dict) -> Asked:
+def contrast_finders(plan: Plan, study: dict) -> Finders:
     """Return the design's function from a claim to its contrasts, for each arrangement of what the paper leaves open."""
     contrasts = study.design.contrasts
     return {words: contrasts.comparison_finder(arranged, study) for words, arranged in contrasts.arrangements(plan).items()}
@@ -91,15 +91,15 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
         result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None
 
 
-def one(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) -> tuple[dict, list[dict]]:
+def one(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> tuple[dict, list[dict]]:
     """Return the result of a claim, part by part if it has parts, and its comparisons.
 
-    `asked` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
+    `finders` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
     """
-    if reason := _not_given(claim, measured, asked, alpha):
+    if reason := _not_given(claim, observations, finders, alpha):
         return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     parts = book.parts_of(claim) or [claim]
-    judged = [_part(part, measured, asked, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
+    judged = [_part(part, observations, finders, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
     rows = [{**row, "part": number} for number, (_, compared) in enumerate(judged, 1) for row in compared]
     results = [result for result, _ in judged]
     result = findings.of_parts(claim, results, rows, alpha) if "parts" in claim else results[0]
@@ -109,7 +109,7 @@ def one(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) ->
     return result, rows
 
 
-def _not_given(claim: dict, measured: StudyObservations, asked: Asked, alpha: float) -> str:
+def _not_given(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> str:
     """Return in words that the condition of a claim is not shown; empty if it is, or if the claim has none.
 
     A condition is shown if it is reproduced, as large as the paper prints it.
@@ -117,7 +117,7 @@ def _not_given(claim: dict, measured: StudyObservations, asked: Asked, alpha: fl
     condition = book.condition_of(claim)
     if condition is None:
         return ""
-    result, _ = _part(condition, measured, asked, Levels(alpha, alpha))
+    result, _ = _part(condition, observations, finders, Levels(alpha, alpha))
     size = result["size"] if "magnitude" in condition else verdicts.AS_LARGE
     if (result["verdict"], size) == (verdicts.REPRODUCED, verdicts.AS_LARGE):
         return ""
@@ -135,20 +135,20 @@ def _levels(parts: list[dict], alpha: float) -> list[Levels]:
     return [Levels(alpha, alpha if part.get("aside") else shared) for part in parts]
 
 
-def _part(claim: dict, measured: StudyObservations, asked: Asked, levels: Levels) -> tuple[dict, list[dict]]:
-    if unavailable := _unavailable(claim, measured):
+def _part(claim: dict, observations: StudyObservations, finders: Finders, levels: Levels) -> tuple[dict, list[dict]]:
+    if unavailable := _unavailable(claim, observations):
         return findings.empty_result(claim, verdicts.NOT_TESTABLE, unavailable.reason), []
-    compared = {words: _asked(claim, ask) for words, ask in asked.items()}
+    compared = {words: _asked(claim, ask) for words, ask in finders.items()}
     # An arrangement in which no cell of a claim is planned says nothing about the claim.
     compared = {words: one for words, one in compared.items() if one[0]} or compared
     # Arrangements that do not change what is compared are tested once.
     different: dict[tuple, str] = {}
     for words, (contrasts, _) in compared.items():
         different.setdefault(tuple(map(_key, contrasts)), words)
-    broken = {words: reason for words in different.values() if (reason := unfit(compared[words][0], measured))}
+    broken = {words: reason for words in different.values() if (reason := unfit(compared[words][0], observations))}
     broken = {} if len(different) == 1 else broken
     judged = {
-        words: _arranged(claim, measured, asked[words], compared[words], levels)
+        words: _arranged(claim, observations, finders[words], compared[words], levels)
         for words in different.values()
         if words not in broken
     }
@@ -160,12 +160,12 @@ def _part(claim: dict, measured: StudyObservations, asked: Asked, levels: Levels
     return {**result, "evidence": {"": result.get("evidence")}}, rows
 
 
-def unfit(contrasts: Iterable[Contrast | list[Side]], measured: StudyObservations) -> str:
+def unfit(contrasts: Iterable[Contrast | list[Side]], observations: StudyObservations) -> str:
     """Return in words why an arrangement does not fit some contrasts: it changes what one of their cells is. Empty if
     it fits."""
     cells = {path for one in contrasts for side in (one if isinstance(one, list) else [one]) for path in side.cells}
-    reason_of = measured.study.design.contrasts.unfit
-    known = (measured.plan["cells"][path] for path in sorted(cells) if path in measured.plan["cells"])
+    reason_of = observations.study.design.contrasts.unfit
+    known = (observations.plan["cells"][path] for path in sorted(cells) if path in observations.plan["cells"])
     return next(filter(None, map(reason_of, known)), "")
 
 
@@ -175,11 +175,11 @@ def _key(asked: Contrast | list[Side]) -> tuple:
 
 
 def _arranged(
-    claim: dict, measured: StudyObservations, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
+    claim: dict, observations: StudyObservations, asked: Callable[[dict], list], compared: tuple[list, dict], levels: Levels
 ) -> tuple[dict, list[dict]]:
-    result, rows = _tested(claim, measured, *compared, levels)
-    if not rows and (moved := measured.study.design.contrasts.transferred_claim(claim)):
-        result, rows = _tested(moved, measured, *_asked(moved, asked), levels)
+    result, rows = _tested(claim, observations, *compared, levels)
+    if not rows and (moved := observations.study.design.contrasts.transferred_claim(claim)):
+        result, rows = _tested(moved, observations, *_asked(moved, asked), levels)
         result["transferred"] = bool(rows)
     return result, rows
 
@@ -196,24 +196,24 @@ def _asked(claim: dict, asked: Callable[[dict], list]) -> tuple[list, dict]:
     return list(part_of), part_of
 
 
-def _unavailable(claim: dict, measured: StudyObservations) -> Unavailable | None:
+def _unavailable(claim: dict, observations: StudyObservations) -> Unavailable | None:
     """Return why a claim cannot be tested, whatever is measured of it; None if it can."""
     if "untestable" in claim:
         return Unavailable(claim["untestable"])
     quantity = quantities.find(claim.get("quantity"))
     if "expected" not in claim and quantity.says_sides and not quantity.one_side and "along" not in claim:
         return Unavailable("it does not say which side is higher")
-    unmet = (measured.unmet_needs[need] for need in claim["needs"] if need in measured.unmet_needs)
+    unmet = (observations.unmet_needs[need] for need in claim["needs"] if need in observations.unmet_needs)
     if needs := [Unavailable(f"it needs {what}") for what in unmet]:
         return availability.join(needs)
     periodic = claim.get("along", {}).get("direction") == "periodic"
     return Unavailable("Plimsoll has no test for a trend that is periodic") if periodic else None
 
 
-def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
+def _tested(claim: dict, observations: StudyObservations, asked: list, pairs: dict, levels: Levels) -> tuple[dict, list[dict]]:
     """Return the result of a claim whose needs are met, and its comparisons."""
     trend = "along" in claim
-    unavailable = [measured.unavailable(one) for one in asked]
+    unavailable = [observations.unavailable(one) for one in asked]
     possible = [one for one, reason in zip(asked, unavailable, strict=True) if reason is None]
     if trend and possible and max(len(sides) for sides in possible) < 3:
         most = max(len(sides) for sides in possible)
@@ -224,9 +224,11 @@ def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, 
         return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
     quantity = quantities.find(claim.get("quantity"))
     if trend:
-        rows = [compare.of_levels(claim, measured, sides) for sides in possible if len(sides) > 2]
+        rows = [compare.of_levels(claim, observations, sides) for sides in possible if len(sides) > 2]
     else:
-        rows = quantity.rows(claim, measured, possible, lambda one: compare.begun(claim, measured, one), levels.supports)
+        rows = quantity.rows(
+            claim, observations, possible, lambda one: compare.begun(claim, observations, one), levels.supports
+        )
     for row in rows:
         row["scale"] = quantity.scale
     if pairs:
@@ -234,7 +236,7 @@ def _tested(claim: dict, measured: StudyObservations, asked: list, pairs: dict, 
             row["pair"] = pairs[one]
     judged = judging.judge(claim, quantity, rows, levels)
     cells = {path for one in possible for side in (one if isinstance(one, list) else [one]) for path in side.cells}
-    known = {"substitutes": _substitutes(measured.plan, cells), "unwatched": len(cells & measured.unwatched)}
+    known = {"substitutes": _substitutes(observations.plan, cells), "unwatched": len(cells & observations.unwatched)}
     summary = {**findings.summary(rows, len(asked) - len(possible)), **known}
     result = {**findings.empty_result(claim, judged["verdict"], ""), **summary, **judged}
     result["asked"]["holds"] = judged["holds"]

@@ -37,7 +37,7 @@ def read_selection(
     return Selection(settings, known.select(whole["studies"]), whole["profile"])
 
 
-def time_of(hours: str | None, minutes: str | None, what: Selection) -> tasks.Time | None:
+def time_of(hours: str | None, minutes: str | None, selection: Selection) -> tasks.Time | None:
     """Return the time that was typed, or None for a profile without a time.
 
     Raise PlimsollError for a text that is no time, and if both are given.
@@ -45,7 +45,7 @@ def time_of(hours: str | None, minutes: str | None, what: Selection) -> tasks.Ti
     from plimsoll.planning import amounts
 
     if hours or minutes:
-        features.needed("measure_for")
+        features.require("measure_for")
     if hours and minutes:
         raise PlimsollError(
             "--hours limits the measuring alone, and --minutes everything. Nothing was measured. Give one of them."
@@ -54,28 +54,28 @@ def time_of(hours: str | None, minutes: str | None, what: Selection) -> tasks.Ti
         return tasks.Time(minutes=amounts.minutes(minutes))
     if hours:
         return tasks.Time(amounts.hours(hours))
-    return tasks.Time() if what.profile == TIMED and features.offered("measure_for") else None
+    return tasks.Time() if selection.profile == TIMED and features.find("measure_for") else None
 
 
-def figures(what: Selection, typed: Iterable[str] | None) -> list[str]:
+def figures(selection: Selection, typed: Iterable[str] | None) -> list[str]:
     """Return the files of the figures that were typed. Raise PlimsollError if the study has no such figure."""
     if not (wanted := options.split(typed)):
         return []
     from plimsoll import designs
     from plimsoll.config import studies
 
-    if len(what.studies) > 1:
+    if len(selection.studies) > 1:
         raise PlimsollError(
-            f"--figure takes figures of one study, and several are selected: {', '.join(what.studies)}. "
+            f"--figure takes figures of one study, and several are selected: {', '.join(selection.studies)}. "
             "Nothing was measured. Name one of them."
         )
-    [study] = what.studies
+    [study] = selection.studies
     known = list(studies.load(study, designs.known())["figures"])
     return [f"results/{study}/figures/{names.figure_of(study, each, known)}.pdf" for each in wanted]
 
 
 def measure(
-    what: Selection,
+    selection: Selection,
     time: tasks.Time | None,
     targets: Sequence[str],
     directory: Path | None,
@@ -94,20 +94,20 @@ def measure(
         steps.begin()
         image, *_ = place.enter(directory, image)
         if time and time.minutes:
-            features.needed("check_minutes")(what.studies, time.minutes, is_new=first is not None)
+            features.require("check_minutes")(selection.studies, time.minutes, is_new=first is not None)
         if verbose:
             os.environ["PLIMSOLL_VERBOSE"] = "1"
         if set_up:
             # What begins again is foretold when it has begun.
-            foretold = None if targets or first or not time else steps.Foretold(what.studies, time, Path.cwd())
-            steps.set_up(what.settings, image and image.absolute(), foretold)
+            foretold = None if targets or first or not time else steps.Foretold(selection.studies, time, Path.cwd())
+            steps.set_up(selection.settings, image and image.absolute(), foretold)
         if image:
-            tasks.take_images(image, what.settings)
+            tasks.take_images(image, selection.settings)
         if first:
             first()
         if time and not targets:
-            tasks.measure_for(time, what.settings)
-        return steps.workflow(targets or ["all"], what.settings)
+            tasks.measure_for(time, selection.settings)
+        return steps.workflow(targets or ["all"], selection.settings)
 
 
 def refuse_with_archive(*others: object) -> None:

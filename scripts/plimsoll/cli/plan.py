@@ -30,10 +30,10 @@ def plan(
       plimsoll plan jha2021 --hours 1
       plimsoll plan all --profile paper --json
     """
-    asked = measure_commands.read_selection(studies, profile, config, runtimes)
-    time = measure_commands.time_of(hours, minutes, asked)
+    selection = measure_commands.read_selection(studies, profile, config, runtimes)
+    time = measure_commands.time_of(hours, minutes, selection)
     place.enter(directory)
-    tell(asked.settings, time, (), json)
+    tell(selection.settings, time, (), json)
 
 
 def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: bool = False) -> None:
@@ -43,7 +43,7 @@ def tell(settings: list[str], time: Time | None, targets: Sequence[str], json: b
 
     found = machine.collect(designs.known(), settings)
     if time and time.minutes:
-        features.needed("check_minutes")(list(found.studies), time.minutes)
+        features.require("check_minutes")(list(found.studies), time.minutes)
     if json:
         return screen.tell(lambda width: jsons.dumps([_of(found, name, time) for name in found.studies], indent=1))
     told = request.summary(targets, list(found.studies), found.studies, found.plans)
@@ -63,7 +63,7 @@ def _length(found, study: str, time: Time | None) -> str:
 
 def _hours(found, study: str, time: Time | None) -> float | None:
     """Return the hours that a study is measured for; None if its runs say how long it takes."""
-    return features.needed("hours_for")(found.studies[study], time, list(found.studies)) if time else None
+    return features.require("hours_for")(found.studies[study], time, list(found.studies)) if time else None
 
 
 def _of(found, study: str, time: Time | None) -> dict:

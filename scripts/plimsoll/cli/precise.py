@@ -27,15 +27,15 @@ def precise(
     """
     from plimsoll.planning import precision
 
-    asked, wanted = (
+    selection, wanted = (
         measure_commands.read_selection(studies, profile, config),
         (precision.width_of(width), precision.maximum_of(maximum)),
     )
-    return measure_commands.measure(asked, None, [], directory, None, set_up, first=partial(_rounds, asked, *wanted))
+    return measure_commands.measure(selection, None, [], directory, None, set_up, first=partial(_rounds, selection, *wanted))
 
 
-def _rounds(asked: measure_commands.Selection, width: float, maximum: int) -> None:
+def _rounds(selection: measure_commands.Selection, width: float, maximum: int) -> None:
     from plimsoll import rounds
 
-    for study in asked.studies:
-        rounds.reach(study, width, maximum, asked.settings)
+    for study in selection.studies:
+        rounds.reach(study, width, maximum, selection.settings)

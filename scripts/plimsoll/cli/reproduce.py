@@ -56,7 +56,7 @@ def reproduce(
         measure_commands.refuse_with_archive(
             studies, hours, minutes, figure, profile, directory, image, runtimes, config, dry_run
         )
-        if remake := features.offered("remake"):
+        if remake := features.find("remake"):
             return remake(archive, claims or [])
         raise PlimsollError("--from needs the feature `archive`, which is not there. Nothing was made.")
     if claims:
@@ -64,13 +64,13 @@ def reproduce(
             "--claims needs --from. Nothing was made. Name the archive whose measurements are judged by these "
             "claims: --from FILE."
         )
-    measure_own = features.offered("measure_own")
+    measure_own = features.find("measure_own")
     if measure_own and studies and any(each.endswith(".yaml") for each in studies):
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
         return measure_own(studies, any(others), dry_run)
-    asked = measure_commands.read_selection(studies, profile, config, runtimes)
-    time = measure_commands.time_of(hours, minutes, asked)
-    targets = measure_commands.figures(asked, figure)
+    selection = measure_commands.read_selection(studies, profile, config, runtimes)
+    time = measure_commands.time_of(hours, minutes, selection)
+    targets = measure_commands.figures(selection, figure)
     if targets and (hours or minutes):
         raise PlimsollError(
             "--figure measures what the figure shows, however long that takes. Nothing was measured. Leave "
@@ -78,5 +78,5 @@ def reproduce(
         )
     if dry_run:
         place.enter(directory)
-        return tell(asked.settings, time, targets)
-    return measure_commands.measure(asked, time, targets, directory, image, set_up, verbose=verbose)
+        return tell(selection.settings, time, targets)
+    return measure_commands.measure(selection, time, targets, directory, image, set_up, verbose=verbose)

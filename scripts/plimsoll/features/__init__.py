@@ -53,14 +53,14 @@ def below(heading: str) -> tuple[str, ...]:
     return tuple(name for one in FEATURES for name, its in one.commands.items() if its == heading)
 
 
-def offered(name: str) -> Callable | None:
+def find(name: str) -> Callable | None:
     """Return the function that a feature offers under a name; None if no feature does."""
     return next(iter(every(name)), None)
 
 
-def needed(name: str) -> Callable:
+def require(name: str) -> Callable:
     """Return the function that a feature offers under a name. Raise PlimsollError if no feature does."""
-    if found := offered(name):
+    if found := find(name):
         return found
     raise PlimsollError(f"This needs a feature that offers {name}, and none is there. Nothing was done.")
 

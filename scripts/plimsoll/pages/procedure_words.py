@@ -32,83 +32,85 @@ ONE = "in one comparison"
 Level = Callable[[str, str], str]
 
 
-def sentence(asked: dict, labels: list[str], comparisons: int, level: Level) -> str:
+def sentence(procedure: dict, labels: list[str], comparisons: int, level: Level) -> str:
     """Return the question by which a claim, or one of its parts, is tested.
 
-    `asked` has the claim's levels and rules (plimsoll.claims.findings.ASKED). `labels` name the metrics that were
+    `procedure` has the claim's levels and rules (plimsoll.claims.findings.ASKED). `labels` name the metrics that were
     compared, in so many `comparisons`.
     """
-    rule = HOLDS[asked["holds"]].format(comparisons) if comparisons > 1 else ONE
-    said = _of_two_metrics(asked, level) or f"{_metrics(asked, labels)} {_said(asked, level)}"
-    return f"Asked: is {said}, {rule}?{_left_out(asked, level)}"
+    rule = HOLDS[procedure["holds"]].format(comparisons) if comparisons > 1 else ONE
+    said = _of_two_metrics(procedure, level) or f"{_metrics(procedure, labels)} {_said(procedure, level)}"
+    return f"Asked: is {said}, {rule}?{_left_out(procedure, level)}"
 
 
-def _of_two_metrics(asked: dict, level: Level) -> str:
+def _of_two_metrics(procedure: dict, level: Level) -> str:
     """Return the question of a claim whose sides name metrics and nothing else; empty for any other claim."""
-    a, b = asked.get("a") or {}, asked.get("b") or {}
+    a, b = procedure.get("a") or {}, procedure.get("b") or {}
     if not set(a) == set(b) == {"metric"}:
         return ""
-    first, second = (_of(asked) + _levels(side, level) for side in (a, b))
-    if asked.get("expected") == "no_difference":
-        return f"{first} like {second} within {_size(asked)}{_where(asked, level)}"
-    return f"{first} {_direction(asked)} than {second}{_where(asked, level)}"
+    first, second = (_of(procedure) + _levels(side, level) for side in (a, b))
+    if procedure.get("expected") == "no_difference":
+        return f"{first} like {second} within {_size(procedure)}{_where(procedure, level)}"
+    return f"{first} {_direction(procedure)} than {second}{_where(procedure, level)}"
 
 
-def _direction(asked: dict) -> str:
-    expected = str(asked.get("expected"))
-    if asked["margin"] < 0:
-        return f"{AT_LEAST[expected]} by {_size(asked)} or more"
-    by = f" by more than {_size(asked)}" if expected.startswith("not_") else ""
+def _direction(procedure: dict) -> str:
+    expected = str(procedure.get("expected"))
+    if procedure["margin"] < 0:
+        return f"{AT_LEAST[expected]} by {_size(procedure)} or more"
+    by = f" by more than {_size(procedure)}" if expected.startswith("not_") else ""
     return EXPECTED.get(expected, expected) + by
 
 
-def _size(asked: dict) -> str:
-    return percent(abs(asked["margin"])).removeprefix("+")
+def _size(procedure: dict) -> str:
+    return percent(abs(procedure["margin"])).removeprefix("+")
 
 
-def _where(asked: dict, level: Level) -> str:
-    scope = _levels(asked.get("scope"), level)
+def _where(procedure: dict, level: Level) -> str:
+    scope = _levels(procedure.get("scope"), level)
     return f" ({scope})" if scope else ""
 
 
-def _of(asked: dict) -> str:
+def _of(procedure: dict) -> str:
     spread = dict.fromkeys(("dispersion", "variation"), "the spread of ")
     words = {**spread, "standard deviation": "the standard deviation of ", "relative loss": "the loss of "}
-    return words.get(asked.get("quantity"), "")
+    return words.get(procedure.get("quantity"), "")
 
 
-def _metrics(asked: dict, labels: list[str]) -> str:
+def _metrics(procedure: dict, labels: list[str]) -> str:
     named = ", ".join(labels) if len(labels) < 4 else f"{labels[0]} and {len(labels) - 1} more metrics"
-    return _of(asked) + (named or "the metric")
+    return _of(procedure) + (named or "the metric")
 
 
-def _said(asked: dict, level: Level) -> str:
-    expected, margin, where = asked.get("expected"), asked["margin"], _where(asked, level)
-    if asked.get("quantity") == "variation":
-        of = f" with {_levels(asked['a'], level)}" if asked.get("a") else ""
-        return f"{expected or 'higher'} than {percent(asked['cv']).removeprefix('+')}{of}{where}"
-    if asked.get("quantity") == "printed value":
+def _said(procedure: dict, level: Level) -> str:
+    expected, margin, where = procedure.get("expected"), procedure["margin"], _where(procedure, level)
+    if procedure.get("quantity") == "variation":
+        of = f" with {_levels(procedure['a'], level)}" if procedure.get("a") else ""
+        return f"{expected or 'higher'} than {percent(procedure['cv']).removeprefix('+')}{of}{where}"
+    if procedure.get("quantity") == "printed value":
         return f"what the paper prints, within a factor of {1 + margin:g} in odds{where}"
-    if asked.get("along"):
-        along = asked["along"]
+    if procedure.get("along"):
+        along = procedure["along"]
         return (
             f"{along['direction']} along {', '.join(level(along['factor'], name) for name in along.get('levels', []))}{where}"
         )
-    if asked.get("order"):
+    if procedure.get("order"):
         better = EXPECTED.get(expected, expected)
-        return f"{better} in each of these than in the next: {'; '.join(_levels(one, level) for one in asked['order'])}{where}"
-    a, b = _levels(asked.get("a"), level), _levels(asked.get("b"), level)
-    if asked.get("quantity") == "transport":
+        return (
+            f"{better} in each of these than in the next: {'; '.join(_levels(one, level) for one in procedure['order'])}{where}"
+        )
+    a, b = _levels(procedure.get("a"), level), _levels(procedure.get("b"), level)
+    if procedure.get("quantity") == "transport":
         return f"with {a} and not with {b}{where}"
     if expected == "no_difference":
-        return f"alike within {_size(asked)} with {a} and with {b}{where}"
-    return f"{_direction(asked)} with {a} than with {b}{where}"
+        return f"alike within {_size(procedure)} with {a} and with {b}{where}"
+    return f"{_direction(procedure)} with {a} than with {b}{where}"
 
 
 def _levels(levels: dict | None, level: Level) -> str:
     return ", ".join(" or ".join(level(factor, str(name)) for name in names) for factor, names in (levels or {}).items())
 
 
-def _left_out(asked: dict, level: Level) -> str:
-    told = [*book.as_list(asked, "except"), *book.as_list(asked, "except_b")]
+def _left_out(procedure: dict, level: Level) -> str:
+    told = [*book.as_list(procedure, "except"), *book.as_list(procedure, "except_b")]
     return f" Left out: {'; '.join(_levels(levels, level) for levels in told)}." if told else ""

@@ -140,7 +140,7 @@ def _runs(runs: pd.DataFrame, plan: Plan, sources: Sources) -> dict:
         "statuses": run_list.by_status(runs),
         "told": run_list.rows_of(runs, plan, sources.records),
         "quiet": run_list.quiet(runs, plan),
-        "unwatched": sorted({runtimes.find(name).label for name in neighbours.unobserved(runs)["runtime"]}),
+        "unwatched": sorted({runtimes.find(name).label for name in neighbours.unobserved_runs(runs)["runtime"]}),
         "repeated": int((runs["attempts"] > 1).sum()),
         "attempts": int(runs["attempts"].sum()),
         "minutes": (runs["started"].max() - runs["started"].min()) / 60,

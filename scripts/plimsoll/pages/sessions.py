@@ -7,22 +7,22 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import session_verdicts
 
 
-def for_template(told: dict) -> dict:
+def for_template(summary: dict) -> dict:
     """Return what the pages show of the sessions of a study, from what the stage `sessions` left."""
-    every = [{**one, "began": _day(one["began"])} for one in told["sessions"]]
+    every = [{**one, "began": _day(one["began"])} for one in summary["sessions"]]
     used = [one for one in every if not one["apart"]]
-    over = told["over"]
+    over = summary["over"]
     return {
-        **told,
+        **summary,
         "sessions": every,
         "used": used,
-        "sentence": _sentence(used, told["counts"]),
+        "sentence": _sentence(used, summary["counts"]),
         "differing": [
             {**row, "over": over["verdicts"].get(row["id"]) if over else None}
-            for row in told["findings"]
+            for row in summary["findings"]
             if row["became"] in (session_verdicts.TURNED, session_verdicts.ONCE)
         ],
-        "each": {row["id"]: _each(row) for row in told["findings"]} if len(used) > 1 else {},
+        "each": {row["id"]: _each(row) for row in summary["findings"]} if len(used) > 1 else {},
         "fewest": blocks.SMALLEST,
         "left": blocks.SMALLEST - len(used),
         "enough": len(used) >= blocks.SMALLEST,

@@ -10,7 +10,7 @@ def folder_of(path: Path) -> Path:
 
     Raise PlimsollError if the archive cannot be used.
     """
-    opened = features.offered("folder_of")
+    opened = features.find("folder_of")
     return opened(path) if opened else path
 
 
@@ -19,5 +19,5 @@ def reference_of(folder: Path) -> Path:
 
     Raise PlimsollError if the archive cannot be used.
     """
-    opened = features.offered("reference_of")
+    opened = features.find("reference_of")
     return opened(folder) if opened else folder

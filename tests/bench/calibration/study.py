@@ -126,8 +126,8 @@ def arranged(claim: dict) -> list[dict]:
     return [{**claim, **sides} for sides in claim.get("arranged", [{}])]
 
 
-def _asked(claim: dict, measured: StudyObservations) -> evaluate.Asked:
-    ask = asking(measured.plan, measured.study)
+def _asked(claim: dict, observations: StudyObservations) -> evaluate.Finders:
+    ask = asking(observations.plan, observations.study)
     of_each = enumerate(claim.get("arranged", [{}]))
     return {str(number): lambda of, sides=sides: ask({**of, **sides}) for number, sides in of_each}
 
@@ -152,7 +152,9 @@ class Judged(NamedTuple):
         return IN_PART if verdicts.in_part(self.verdict, self.each) else self.verdict
 
 
-def judged(claim: dict, measured: StudyObservations, alpha: float = ALPHA, lending: bool = False) -> tuple[dict, list[dict]]:
+def judged(
+    claim: dict, observations: StudyObservations, alpha: float = ALPHA, lending: bool = False
+) -> tuple[dict, list[dict]]:
     """Return the result of a claim and its comparisons, by the function that judges the papers' claims.
 
     The paper's own procedure is left out: it is shown beside a comparison, decides nothing, and would take most of the
@@ -160,12 +162,12 @@ def judged(claim: dict, measured: StudyObservations, alpha: float = ALPHA, lendi
     """
     alone = mock.patch.object(StudyObservations, "lent", lambda self, contrast: NOTHING)
     with nullcontext() if lending else alone, mock.patch.object(Value, "by_the_paper", lambda self, a, b, alpha: {}):
-        return evaluate.one(claim, measured, _asked(claim, measured), alpha)
+        return evaluate.one(claim, observations, _asked(claim, observations), alpha)
 
 
-def whole(claim: dict, measured: StudyObservations, lending: bool = False) -> Judged:
+def whole(claim: dict, observations: StudyObservations, lending: bool = False) -> Judged:
     """Return the result of a claim as Judged."""
-    result, rows = judged(claim, measured, lending=lending)
+    result, rows = judged(claim, observations, lending=lending)
     if result["arrangements"]:
         # Each arrangement has an interval of its own.
         each = tuple(arranged["verdict"] for arranged in result["arrangements"].values())

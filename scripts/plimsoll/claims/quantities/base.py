@@ -77,20 +77,20 @@ class Quantity(ABC):
         lacking = next((key for key in self.needs if key not in given), None)
         return f"{lacking}: the quantity {self.name!r} needs it" if lacking else None
 
-    def sample(self, observed: Observations, side: Side) -> Sample:
+    def sample(self, observations: Observations, side: Side) -> Sample:
         """Return what a side is about, one value per block: the values of the metric. Quantities that are computed
         override this.
 
         Half a count is added to counts, and a share is at least LEAST, so that 0 has a logarithm too.
         """
-        own, unit = observed.values(side.metric, side.cell), observed.metrics[side.metric]["unit"]
+        own, unit = observations.values(side.metric, side.cell), observations.metrics[side.metric]["unit"]
         if unit == "count":
             return replace(own, values=own.values + 0.5)
         return replace(own, values=np.maximum(own.values, LEAST)) if unit.startswith("share") else own
 
-    def rows(self, claim: dict, observed: Observations, asked: Sequence, row: dict, alpha: float) -> list[dict]:
-        """Return one row per comparison in `asked` (`compare`). `row(contrast)` returns what every row begins with."""
-        return [self.compare(claim, observed, one, row(one), alpha) for one in asked]
+    def rows(self, claim: dict, observations: Observations, contrasts: Sequence, row: dict, alpha: float) -> list[dict]:
+        """Return one row per comparison in `contrasts` (`compare`). `row(contrast)` returns what every row begins with."""
+        return [self.compare(claim, observations, one, row(one), alpha) for one in contrasts]
 
     def upper(self, margin: float) -> float:
         """Return the largest difference at which two sides are alike, on the scale of the test. Here the scale is
@@ -113,7 +113,7 @@ class Quantity(ABC):
             return float(np.log1p(effect))
 
     @abstractmethod
-    def compare(self, claim: dict, observed: Observations, contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observations: Observations, contrast, row: dict, alpha: float) -> dict:
         """Return `row` with n, test, effect, interval and p, and with `shown` (verdicts.PValues) for the verdict.
 
         A quantity without a test sets the `verdict` itself. If an average over comparisons has a meaning, `differences`
@@ -121,8 +121,8 @@ class Quantity(ABC):
         """
 
 
-def with_reference(observed: Observations, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def with_reference(observations: Observations, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (values of the side's cell, values of its reference, their blocks) for the blocks that have both."""
-    own, reference = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
+    own, reference = (observations.values(side.metric, cell) for cell in (side.cell, side.reference))
     value, before = blocks.within_blocks(own, reference)
     return value, before, np.intersect1d(own.blocks, reference.blocks)

@@ -21,13 +21,13 @@ class Count(Quantity):
     shown_as = "share"
     change_as = "points"
 
-    def sample(self, observed: Observations, side: Side) -> Sample:
+    def sample(self, observations: Observations, side: Side) -> Sample:
         """Return the counts unchanged: no logarithm is taken of them."""
-        return observed.values(side.metric, side.cell)
+        return observations.values(side.metric, side.cell)
 
-    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observations: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row with the share of the blocks in which the counts compare as the claim says."""
-        a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
+        a, b = (observations.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         in_a, in_b = blocks.within_blocks(a, b)
         more = in_a > in_b if row["expected"] == "higher" else in_a < in_b

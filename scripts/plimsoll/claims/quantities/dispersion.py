@@ -38,17 +38,17 @@ class Dispersion(Spread):
     name = "dispersion"
     effect_in_words = "difference of spread"
 
-    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observations: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row of a t test of the differences of log standard deviations, block by block (blocks.spread_differences).
 
         Sides with runs that hit their limit are compared by ranks.
         """
-        a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
+        a, b = (observations.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
             return of_censored(row, a, b)
         means = {"mean_a": a.values.mean(), "mean_b": b.values.mean()} if len(a.values) and len(b.values) else {}
-        a, b = self.spreading([observed.single(side.metric, side.cell) for side in (contrast.a, contrast.b)])
+        a, b = self.spreading([observations.single(side.metric, side.cell) for side in (contrast.a, contrast.b)])
         return self._row(row, blocks.spread_differences(a, b), means, alpha)
 
     def spreading(self, sides: list[Sample]) -> list[Sample]:
@@ -82,9 +82,9 @@ class Variation(Spread):
     one_side = True
     needs = ("cv",)
 
-    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observations: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row of a t test of log standard deviations against the one that the claim names."""
-        single = observed.single(contrast.a.metric, contrast.a.cell)
+        single = observations.single(contrast.a.metric, contrast.a.cell)
         row = {**row, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}
         if single.censored.any():
             return {**row, "test": AT_LIMIT}

@@ -52,9 +52,9 @@ class PrintedValue(Quantity):
         """
         return float(special.logit(np.clip(row["mean_b"] + effect, LEAST, 1 - LEAST)))
 
-    def compare(self, claim: dict, observed: Observations, contrast: PrintedSide, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observations: Observations, contrast: PrintedSide, row: dict, alpha: float) -> dict:
         """Return the row of a t test of log odds against the log odds of the printed value."""
-        sample, value = observed.sample(contrast), contrast.value
+        sample, value = observations.sample(contrast), contrast.value
         row = {**row, "n": len(sample.values), "n_a": len(sample.values), "mean_b": value}
         if len(sample.values) < blocks.SMALLEST:
             return {**row, "test": TOO_FEW}

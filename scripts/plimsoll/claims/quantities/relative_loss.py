@@ -21,12 +21,12 @@ class OfFractions(Value):
     relative = True
     of_means = False
 
-    def sample(self, observed: Observations, side: Side) -> Sample:
+    def sample(self, observations: Observations, side: Side) -> Sample:
         """Return the fractions, one per block in which both the cell and its reference have a value."""
-        value, reference, shared = with_reference(observed, side)
-        fractions = self.fraction(value, reference, observed.metrics[side.metric]["better"])
-        both = (observed.values(side.metric, cell) for cell in (side.cell, side.reference))
-        limited = [blocks.at(sample.censored, sample.blocks, shared) for sample in both]
+        value, reference, shared = with_reference(observations, side)
+        fractions = self.fraction(value, reference, observations.metrics[side.metric]["better"])
+        both = (observations.values(side.metric, cell) for cell in (side.cell, side.reference))
+        limited = [blocks.values_at(sample.censored, sample.blocks, shared) for sample in both]
         return Sample(fractions, shared, limited[0] | limited[1])
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:

@@ -33,17 +33,17 @@ class Transport(Quantity):
             return lacking
         return f"values.a: {quote(claim['values']['a'])} is not one of {', '.join(CARRIERS)}"
 
-    def rows(self, claim: dict, observed: Observations, asked: Sequence[Contrast], row, alpha: float) -> list[dict]:
+    def rows(self, claim: dict, observations: Observations, contrasts: Sequence[Contrast], row, alpha: float) -> list[dict]:
         """Return one row per cell of either side."""
         wanted, rows = claim["values"]["a"], []
         for side, expected in (("a", f"carried by {wanted}"), ("b", f"not carried by {wanted}")):
-            for path in sorted({getattr(contrast, side).cell for contrast in asked}):
-                seen = observed.transports.get(path, [])
+            for path in sorted({getattr(contrast, side).cell for contrast in contrasts}):
+                seen = observations.transports.get(path, [])
                 count = sum((wanted in carried) == (side == "a") for carried in seen)
                 rows.append({"metric": "transport", "cell_a": path, "expected": expected, **share(count, len(seen))})
         return rows
 
-    def compare(self, claim: dict, observed: Observations, contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observations: Observations, contrast, row: dict, alpha: float) -> dict:
         """Raise NotImplementedError. It is never called, because `rows` makes one row per cell."""
         raise NotImplementedError
 

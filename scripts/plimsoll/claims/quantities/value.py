@@ -25,16 +25,16 @@ class Value(Quantity):
     # Whether differences are of logarithms of the blocks' means. Other cells lend only the spread of these.
     of_means = True
 
-    def compare(self, claim: dict, observed: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
+    def compare(self, claim: dict, observations: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row of a paired t test within blocks. Sides with runs that hit their limit are compared by ranks.
 
         If the claim states likeness, two metrics of one cell that are the same in every run are alike without a test. A
         part and its whole are the same if there is nothing else.
         """
-        paired = _of_one_run(contrast) and len(observed.values(contrast.a.metric, contrast.a.cell).values)
-        if self.of_means and not paired and (told := of_summaries(observed, contrast, alpha, self.back)):
+        paired = _of_one_run(contrast) and len(observations.values(contrast.a.metric, contrast.a.cell).values)
+        if self.of_means and not paired and (told := of_summaries(observations, contrast, alpha, self.back)):
             return {**row, **told}
-        a, b = (observed.sample(side) for side in (contrast.a, contrast.b))
+        a, b = (observations.sample(side) for side in (contrast.a, contrast.b))
         row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
             return self.of_censored(row, a, b)
@@ -48,8 +48,8 @@ class Value(Quantity):
         differences = self.differences(in_a, in_b)
         shared = np.intersect1d(a.blocks, b.blocks)
         row["differences"] = Sample(differences, shared, np.zeros(len(shared), bool))
-        lent = observed.lent(contrast) if self.of_means else NOTHING
-        beside = {} if observed.brief else self.by_the_paper(a, b, alpha)
+        lent = observations.lent(contrast) if self.of_means else NOTHING
+        beside = {} if observations.brief else self.by_the_paper(a, b, alpha)
         return {**row, **blocks.about_zero(differences, alpha, self.back, shared, lent), **beside}
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
@@ -69,10 +69,10 @@ class Value(Quantity):
         }
 
 
-def of_summaries(observed: Observations, contrast: Contrast, alpha: float, back: Callable[[float], float]) -> dict | None:
+def of_summaries(observations: Observations, contrast: Contrast, alpha: float, back: Callable[[float], float]) -> dict | None:
     """Return the columns of a comparison of two means with their spreads, and its `terms`; None if values are paired."""
     sides = [(side.metric, side.cell) for side in (contrast.a, contrast.b)]
-    known = [observed.summary(*side) for side in sides]
+    known = [observations.summary(*side) for side in sides]
     if None in known:
         return None
     terms = {side: (sign, one) for side, sign, one in zip(sides, (1.0, -1.0), known, strict=True)}
@@ -92,8 +92,8 @@ class Statistic(Value):
     def __init__(self, name: str, middle: Callable[[np.ndarray], float]):
         self.name, self.middle = name, middle
 
-    def sample(self, observed: Observations, side: Side) -> Sample:
-        return blocks.by_block(observed.single(side.metric, side.cell), self.middle)
+    def sample(self, observations: Observations, side: Side) -> Sample:
+        return blocks.by_block(observations.single(side.metric, side.cell), self.middle)
 
 
 def of_censored(row: dict, a: Sample, b: Sample) -> dict:

@@ -25,9 +25,9 @@ ANSWERS = {"linpack": "Linpack", "y_cruncher": "pi", "stream": "STREAM", "bonnie
 KERNELS = {"COPY": (16, 0), "SCALE": (16, 1), "ADD": (24, 1), "TRIAD": (24, 2)}
 
 
-def recommendation(asked: TableRequest) -> pd.DataFrame:
+def recommendation(request: TableRequest) -> pd.DataFrame:
     """Return one row per pair of microservices: whether they may share a container (`recommend.pairs`)."""
-    return recommend.pairs(statistics_of(asked.observations()), asked.study)
+    return recommend.pairs(statistics_of(request.observations()), request.study)
 
 
 def statistics(observations: pd.DataFrame, study: dict, table: dict) -> pd.DataFrame:
@@ -52,16 +52,16 @@ def _order(column: pd.Series) -> pd.Series:
     return column.replace({"none": ""})
 
 
-def versions(asked: TableRequest) -> pd.DataFrame:
+def versions(request: TableRequest) -> pd.DataFrame:
     """Return the paper's table of benchmarks with a column for the version that runs here."""
-    printed, image = asked.printed(keep_default_na=False), asked.read("image")
+    printed, image = request.printed(keep_default_na=False), request.read("image")
     ours = [image["versions"].get(ANSWERS.get(name.split("_tcp")[0], name), "") for name in printed["benchmark"]]
     return printed.rename(columns={"version": "version (paper)"}).assign(version=ours)
 
 
-def operations(asked: TableRequest) -> pd.DataFrame:
+def operations(request: TableRequest) -> pd.DataFrame:
     """Return the paper's table of STREAM's operations with our bytes and operations per element."""
-    printed = asked.printed(keep_default_na=False)
+    printed = request.printed(keep_default_na=False)
     ours = [KERNELS[name] for name in printed["operation"]]
     renamed = {name: f"{name} (paper)" for name in ("flop_per_iteration", "bytes_per_iteration") if name in printed}
     return printed.rename(columns=renamed).assign(bytes=[b for b, _ in ours], operations=[f for _, f in ours])

@@ -8,32 +8,32 @@ from plimsoll import design
 from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def operations(asked: TableRequest):
+def operations(request: TableRequest):
     """Return the table of STREAM's operations, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
-    return run_tables.operations(asked)
+    return run_tables.operations(request)
 
 
-def versions(asked: TableRequest):
+def versions(request: TableRequest):
     """Return the table of the microservices' versions, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
-    return run_tables.versions(asked)
+    return run_tables.versions(request)
 
 
-def statistics(asked: TableRequest):
+def statistics(request: TableRequest):
     """Return the statistics of the table's metrics, ours beside the paper's."""
     from plimsoll.designs.interference import run_tables
 
-    return run_tables.statistics(asked.observations(), asked.study, asked.table)
+    return run_tables.statistics(request.observations(), request.study, request.table)
 
 
-def recommendation(asked: TableRequest):
+def recommendation(request: TableRequest):
     """Return the table of pairs of microservices that may share a container."""
     from plimsoll.designs.interference import run_tables
 
-    return run_tables.recommendation(asked)
+    return run_tables.recommendation(request)
 
 
 class Tables(design.Tables):

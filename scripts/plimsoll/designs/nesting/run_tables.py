@@ -13,21 +13,21 @@ KEYS = ["parents", "children_per_parent"]
 OURS = {"n": "n", "mean": "mean", "sd": "sd", "mean_low": "mean_low", "mean_high": "mean_high"}
 
 
-def creation(asked: TableRequest) -> pd.DataFrame:
+def creation(request: TableRequest) -> pd.DataFrame:
     """Return Table I with our values: one row per number of parents and children that the paper prints.
 
     A row has the paper's mean and standard deviation (`paper_mean`, `paper_sd`) and ours, with n and the interval of
     the mean. If the cell has no value, `not_here` says why.
     """
-    observations = asked.observations()
-    (metric,) = asked.table["metrics"]
+    observations = request.observations()
+    (metric,) = request.table["metrics"]
     ours = statistics.of_cells(observations[observations["metric"] == metric])
     ours = ours.assign(parents=ours["instances"].astype(int), children_per_parent=ours["children"].astype(int))
-    printed = asked.printed().rename(columns={"mean": "paper_mean", "sd": "paper_sd"})
+    printed = request.printed().rename(columns={"mean": "paper_mean", "sd": "paper_sd"})
     table = printed[[*KEYS, "total_children", "paper_mean", "paper_sd"]].merge(ours[[*KEYS, *OURS]], on=KEYS, how="left")
     reasons = {
         (int(cell["instances"]), int(cell["children"])): cell["reason"]
-        for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)
+        for cell in request.study.design.cells.shown(request.plan, request.study, request.name)
     }
     known = zip(table["parents"], table["children_per_parent"], table["n"], strict=True)
     return table.assign(not_here=[tables.reason(reasons, (parents, children), n) for parents, children, n in known])
@@ -43,7 +43,7 @@ UNITS = {"Mbit/s": ("Gbit/s", 1e-3), "ms": ("µs", 1e3), "us": ("µs", 1.0)}
 OF_NETWORK = ["client", "server", "network"]
 
 
-def networks(asked: TableRequest) -> pd.DataFrame:
+def networks(request: TableRequest) -> pd.DataFrame:
     """Return one of Tables II to V with our values.
 
     There is one row per client, server, network and metric that the paper prints. A row has the paper's mean and
@@ -54,16 +54,18 @@ def networks(asked: TableRequest) -> pd.DataFrame:
     `switch` says where Open vSwitch switched, and `second_host` what the second host was; both are empty in rows
     without one.
     """
-    ours = statistics.of_cells(asked.observations())
-    ours = ours[ours["metric"].isin(asked.table["metrics"])].rename(columns={"runtime": "client"})
-    printed = virtual_machines.as_measured(of_paper(asked.printed()), asked.plan, ["client", "server"])
+    ours = statistics.of_cells(request.observations())
+    ours = ours[ours["metric"].isin(request.table["metrics"])].rename(columns={"runtime": "client"})
+    printed = virtual_machines.as_measured(of_paper(request.printed()), request.plan, ["client", "server"])
     keys = [*OF_NETWORK, "hosts", "metric"]
     table = printed.merge(ours[[*keys, *OURS]], on=keys, how="left")
-    reasons = {cell["path"]: cell["reason"] for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)}
+    reasons = {
+        cell["path"]: cell["reason"] for cell in request.study.design.cells.shown(request.plan, request.study, request.name)
+    }
     rows = table[[*OF_NETWORK, "hosts", "n"]].itertuples(index=False, name=None)
     return table.assign(
-        switch=[asked.plan["open_vswitch"] if OPEN_VSWITCH in network.split("+") else "" for network in table["network"]],
-        second_host=[second_host(asked.plan) if hosts == TWO else "" for hosts in table["hosts"]],
+        switch=[request.plan["open_vswitch"] if OPEN_VSWITCH in network.split("+") else "" for network in table["network"]],
+        second_host=[second_host(request.plan) if hosts == TWO else "" for hosts in table["hosts"]],
         not_here=[tables.reason(reasons, "/".join([NETWORK, *levels]), n) for *levels, n in rows],
     )
 

@@ -8,18 +8,18 @@ from plimsoll import design
 from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def creation(asked: TableRequest):
+def creation(request: TableRequest):
     """Return Table I: creation time by parents and children, ours beside the paper's."""
     from plimsoll.designs.nesting import run_tables
 
-    return run_tables.creation(asked)
+    return run_tables.creation(request)
 
 
-def networks(asked: TableRequest):
+def networks(request: TableRequest):
     """Return one of Tables II to V: throughput and latency between two runtimes, ours beside the paper's."""
     from plimsoll.designs.nesting import run_tables
 
-    return run_tables.networks(asked)
+    return run_tables.networks(request)
 
 
 class Tables(design.Tables):

@@ -15,48 +15,48 @@ SCORES = ["n", "score", "overhead", "change", "change_low", "change_high"]
 ANSWERS = {"iperf": "iperf", "hardinfo": "HardInfo", "stream": "STREAM", "bonnie": "Bonnie++"}
 
 
-def versions(asked: TableRequest) -> pd.DataFrame:
+def versions(request: TableRequest) -> pd.DataFrame:
     """Return the paper's table of benchmarks, with the version that runs here beside each."""
-    printed, image = asked.printed(keep_default_na=False), asked.read("image")
+    printed, image = request.printed(keep_default_na=False), request.read("image")
     ours = [image["versions"][ANSWERS[name]] for name in printed["benchmark"]]
     return printed.rename(columns={"version": "version (paper)"}).assign(version=ours)
 
 
-def described(asked: TableRequest) -> pd.DataFrame:
+def described(request: TableRequest) -> pd.DataFrame:
     """Return the paper's table of HardInfo's benchmarks, with the unit of each here."""
-    printed = asked.printed(keep_default_na=False)
-    return printed.assign(unit=[asked.study["metrics"][name]["unit"] for name in printed["benchmark"]])
+    printed = request.printed(keep_default_na=False)
+    return printed.assign(unit=[request.study["metrics"][name]["unit"] for name in printed["benchmark"]])
 
 
-def means(asked: TableRequest) -> pd.DataFrame:
+def means(request: TableRequest) -> pd.DataFrame:
     """Return one row per metric and runtime that the paper prints.
 
     A row has the paper's mean and standard deviation in our unit, our own, and our comparison with bare metal. `not_here` says
     why a value was not measured.
     """
-    return _beside(asked, OURS)
+    return _beside(request, OURS)
 
 
-def scores(asked: TableRequest) -> pd.DataFrame:
+def scores(request: TableRequest) -> pd.DataFrame:
     """Return one row per metric and runtime with the standardised scores of the paper and ours (equations 2 and 3).
 
     Scores are shares of the best runtime's value. `overhead` is equation 1 with the paper's margin of 1 %. `not_here` says why
     a value was not measured.
     """
-    return _beside(asked, SCORES)
+    return _beside(request, SCORES)
 
 
-def _beside(asked: TableRequest, columns: list[str]) -> pd.DataFrame:
-    ours = statistics.of_cells(asked.observations())
-    ours = ours[ours["metric"].isin(asked.table["metrics"]) & ours["storage"].isin(("none", OWN))]
-    printed = virtual_machines.as_measured(papers.reference_table(asked.table["reference"]), asked.plan, ["runtime"])
-    printed = printed.assign(unit=[asked.study["metrics"][metric]["unit"] for metric in printed["metric"]])
+def _beside(request: TableRequest, columns: list[str]) -> pd.DataFrame:
+    ours = statistics.of_cells(request.observations())
+    ours = ours[ours["metric"].isin(request.table["metrics"]) & ours["storage"].isin(("none", OWN))]
+    printed = virtual_machines.as_measured(papers.reference_table(request.table["reference"]), request.plan, ["runtime"])
+    printed = printed.assign(unit=[request.study["metrics"][metric]["unit"] for metric in printed["metric"]])
     table = printed.merge(ours[[*KEYS, *columns]], on=KEYS, how="left")
     reasons = {
         (metric, cell["runtime"]): cell["reason"]
-        for cell in asked.study.design.cells.shown(asked.plan, asked.study, asked.name)
-        for metric in asked.table["metrics"]
-        if asked.study["metrics"][metric]["benchmark"] == cell["benchmark"]
+        for cell in request.study.design.cells.shown(request.plan, request.study, request.name)
+        for metric in request.table["metrics"]
+        if request.study["metrics"][metric]["benchmark"] == cell["benchmark"]
     }
     keys = zip(table["metric"], table["runtime"], table["n"], strict=True)
     return table.assign(not_here=[tables.reason(reasons, (metric, runtime), n) for metric, runtime, n in keys])

@@ -7,32 +7,32 @@ from plimsoll import design
 from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def versions(asked: TableRequest):
+def versions(request: TableRequest):
     """Return the versions of the benchmarks, with the paper's."""
     from plimsoll.designs.overhead import run_tables
 
-    return run_tables.versions(asked)
+    return run_tables.versions(request)
 
 
-def described(asked: TableRequest):
+def described(request: TableRequest):
     """Return what each benchmark of HardInfo does, in the paper's words, and its unit here."""
     from plimsoll.designs.overhead import run_tables
 
-    return run_tables.described(asked)
+    return run_tables.described(request)
 
 
-def means(asked: TableRequest):
+def means(request: TableRequest):
     """Return means and standard deviations by runtime, with the paper's."""
     from plimsoll.designs.overhead import run_tables
 
-    return run_tables.means(asked)
+    return run_tables.means(request)
 
 
-def scores(asked: TableRequest):
+def scores(request: TableRequest):
     """Return standardised scores by runtime, with the paper's."""
     from plimsoll.designs.overhead import run_tables
 
-    return run_tables.scores(asked)
+    return run_tables.scores(request)
 
 
 class Tables(design.Tables):

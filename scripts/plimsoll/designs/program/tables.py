@@ -4,11 +4,11 @@ from plimsoll import design
 from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def ladder(asked: TableRequest):
+def ladder(request: TableRequest):
     """Return what each runtime and each step costs, with intervals."""
     from plimsoll.designs.program import effects
 
-    return effects.table(asked.observations())
+    return effects.table(request.observations())
 
 
 class Tables(design.Tables):

@@ -17,15 +17,15 @@ COLUMNS = {
 }
 
 
-def make(asked: TableRequest) -> pd.DataFrame:
+def make(request: TableRequest) -> pd.DataFrame:
     """Return a table that the study names: our rows, with the paper's values beside them (`beside`)."""
-    kind = asked.table["kind"]
+    kind = request.table["kind"]
     ours = {
-        "hardware": lambda: hardware(asked.study, asked.read("host")),
-        "software": lambda: software(asked.read("host"), asked.read("image")),
-        "schemes": lambda: schemes(asked.study, asked.read("host")),
+        "hardware": lambda: hardware(request.study, request.read("host")),
+        "software": lambda: software(request.read("host"), request.read("image")),
+        "schemes": lambda: schemes(request.study, request.read("host")),
     }[kind]()
-    return pd.DataFrame(beside(kind, ours, asked.table["printed"]))
+    return pd.DataFrame(beside(kind, ours, request.table["printed"]))
 
 
 def hardware(study: dict, host: Host) -> list[dict]:

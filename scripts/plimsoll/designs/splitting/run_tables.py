@@ -17,29 +17,31 @@ NO_RUN = "no run that it is made from counts"
 KEYS = ["hardware", "mode", "section"]
 
 
-def profiled(asked: TableRequest) -> pd.DataFrame:
+def profiled(request: TableRequest) -> pd.DataFrame:
     """Return table 1 from the records.
 
     If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.
     """
-    if unavailable := availability.table(asked.plan, asked.study, asked.name):
-        return asked.printed().assign(not_here=unavailable.reason)
-    runs = availability.runs(asked.plan, asked.study, asked.name)
-    ours = profile.summarise(profiles.gather(asked.folder, asked.plan, runs))
-    return asked.printed().assign(not_here=NO_RUN) if ours.empty else mpi_profile(ours, asked.printed())
+    if unavailable := availability.table(request.plan, request.study, request.name):
+        return request.printed().assign(not_here=unavailable.reason)
+    runs = availability.runs(request.plan, request.study, request.name)
+    ours = profile.summarise(profiles.gather(request.folder, request.plan, runs))
+    return request.printed().assign(not_here=NO_RUN) if ours.empty else mpi_profile(ours, request.printed())
 
 
-def located(asked: TableRequest) -> pd.DataFrame:
+def located(request: TableRequest) -> pd.DataFrame:
     """Return table 6 from the observations.
 
     If nothing in it was measured, return the paper's values, with the reason in a column `not_here`.
     """
-    if unavailable := availability.table(asked.plan, asked.study, asked.name):
-        return asked.printed().assign(not_here=unavailable.reason)
-    observations = asked.observations()
+    if unavailable := availability.table(request.plan, request.study, request.name):
+        return request.printed().assign(not_here=unavailable.reason)
+    observations = request.observations()
     if observations.empty:
-        return asked.printed().assign(not_here=NO_RUN)
-    return locality(observations, asked.printed(), availability.metrics(asked.plan, asked.study, list(asked.study["metrics"])))
+        return request.printed().assign(not_here=NO_RUN)
+    return locality(
+        observations, request.printed(), availability.metrics(request.plan, request.study, list(request.study["metrics"]))
+    )
 
 
 def mpi_profile(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:

@@ -7,34 +7,34 @@ from plimsoll import design
 from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def mpi_profile(asked: TableRequest):
+def mpi_profile(request: TableRequest):
     """Return table 1: time in MPI functions, with the paper's values."""
     from plimsoll.designs.splitting import run_tables
 
-    return run_tables.profiled(asked)
+    return run_tables.profiled(request)
 
 
-def of_host(asked: TableRequest):
+def of_host(request: TableRequest):
     """Return table 2, 3 or 4: this host, its software or its schemes, with the paper's values."""
     from plimsoll.designs.splitting import host_tables
 
-    return host_tables.make(asked)
+    return host_tables.make(request)
 
 
-def features(asked: TableRequest):
+def features(request: TableRequest):
     """Return table 5: what each runtime isolates, as seen from inside, with the paper's values."""
     import pandas as pd
 
     from plimsoll.runtimes import isolation
 
-    return pd.DataFrame(isolation.rows(asked.read("environments"), asked.table["printed"]))
+    return pd.DataFrame(isolation.rows(request.read("environments"), request.table["printed"]))
 
 
-def locality(asked: TableRequest):
+def locality(request: TableRequest):
     """Return table 6: local memory accesses, with the paper's values."""
     from plimsoll.designs.splitting import run_tables
 
-    return run_tables.located(asked)
+    return run_tables.located(request)
 
 
 class Tables(design.Tables):

@@ -12,9 +12,9 @@ OUTCOMES = {
 }
 
 
-def text(name: str, results: Sequence[dict], said: Sequence[str]) -> str:
-    """Return the document: one test case per claim. `said` has what the verdict on each rests on, in words."""
-    cases = [_case(name, result, words) for result, words in zip(results, said, strict=True)]
+def text(name: str, results: Sequence[dict], sentences: Sequence[str]) -> str:
+    """Return the document: one test case per claim. `sentences` has what the verdict on each rests on, in words."""
+    cases = [_case(name, result, words) for result, words in zip(results, sentences, strict=True)]
     return junit.text("plimsoll judge", [junit.Suite(name, cases)])
 
 

@@ -167,12 +167,12 @@ def observations(study: Study, rows: Sequence[Row]) -> pd.DataFrame:
             **{key: metrics[row.metric][key] for key in ("label", "unit", "better")},
             **{"value": row.value, "censored": False, "repetition": place, "block": block, "where": row.where},
         }
-        for row, (place, block) in zip(rows, numbered(rows, factors), strict=True)
+        for row, (place, block) in zip(rows, block_numbers(rows, factors), strict=True)
     ]
     return pd.DataFrame(made)
 
 
-def numbered(rows: Sequence[Row], factors: Sequence[str]) -> list[tuple[int, int]]:
+def block_numbers(rows: Sequence[Row], factors: Sequence[str]) -> list[tuple[int, int]]:
     """Return (place in its cell, block) for each row.
 
     A block is the row's block within its session. Without one, it is the row's place within cell and session, and without

@@ -177,23 +177,23 @@ def gather(data: str | list, folder: Path, columns: Columns, factors_named: bool
     return (_varying(rows) if prunes and not factors_named else rows), files
 
 
-def _of_entry(asked: Mapping, folder: Path, columns: Columns) -> tuple[list[Row], list[Path], bool]:
+def _of_entry(entry: Mapping, folder: Path, columns: Columns) -> tuple[list[Row], list[Path], bool]:
     """Return (rows, files, whether factors with one level say nothing) of an entry, which may lead into a zip file."""
-    inside = zips.split(folder / asked["path"])
+    inside = zips.split(folder / entry["path"])
     if inside is None:
-        return _of_paths(asked, folder, [asked["path"]], columns)
+        return _of_paths(entry, folder, [entry["path"]], columns)
     archive, pattern = inside
     with zips.unpack(archive, pattern) as (place, patterns):
-        rows, _, prunes = _of_paths(asked, place, patterns, columns)
+        rows, _, prunes = _of_paths(entry, place, patterns, columns)
         return [replace(row, where=row.where.replace(str(place), str(archive))) for row in rows], [archive], prunes
 
 
-def _of_paths(asked: Mapping, folder: Path, patterns: Sequence[str], columns: Columns) -> tuple[list[Row], list[Path], bool]:
+def _of_paths(entry: Mapping, folder: Path, patterns: Sequence[str], columns: Columns) -> tuple[list[Row], list[Path], bool]:
     rows, files, prunes = [], [], False
     for path, matched in (one for pattern in patterns for one in _matching(folder, pattern)):
-        reader, found = readers.read(path, asked.get("reader"), columns)
+        reader, found = readers.read(path, entry.get("reader"), columns)
         prunes |= reader.prunes
-        rows += [_of_file(row, asked, matched) for row in found]
+        rows += [_of_file(row, entry, matched) for row in found]
         files.append(path)
     return rows, files, prunes
 
@@ -211,10 +211,10 @@ def _matching(folder: Path, pattern: str) -> list[tuple[Path, str]]:
     return [(folder / name, name.removeprefix(before).removesuffix(after)) for name in found]
 
 
-def _of_file(row: Row, asked: Mapping, matched: str) -> Row:
+def _of_file(row: Row, entry: Mapping, matched: str) -> Row:
     """Return a row with what is said of its whole file."""
-    of_file = {key: str(asked[key]).replace(MATCHED, matched) for key in ("block", "session", "machine") if key in asked}
-    levels = {name: str(level).replace(MATCHED, matched) for name, level in asked.get("levels", {}).items()}
+    of_file = {key: str(entry[key]).replace(MATCHED, matched) for key in ("block", "session", "machine") if key in entry}
+    levels = {name: str(level).replace(MATCHED, matched) for name, level in entry.get("levels", {}).items()}
     return replace(row.with_levels(levels), **of_file)
 
 

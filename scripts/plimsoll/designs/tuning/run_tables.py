@@ -15,13 +15,13 @@ SAME = 0.001
 COUNTED = ("maps", "spills_per_record", "output_megabytes", "materialized_megabytes", "written_megabytes", "cpu_seconds")
 
 
-def settings(asked: TableRequest) -> pd.DataFrame:
+def settings(request: TableRequest) -> pd.DataFrame:
     """Return one row per setting of a strategy: what the paper sets, and what is set here."""
-    theirs = asked.printed(dtype=str, keep_default_na=False)
+    theirs = request.printed(dtype=str, keep_default_na=False)
     rows = []
-    for name, strategy in asked.study["strategies"].items():
+    for name, strategy in request.study["strategies"].items():
         of_paper = theirs[theirs["strategy"] == name]
-        ours = strategies.settings(asked.study["strategies"], name)
+        ours = strategies.settings(request.study["strategies"], name)
         rows += [
             {"strategy": name, "by": "the paper", "key": row.parameter, "from": row.baseline_value, "to": row.strategy_value}
             for row in of_paper.itertuples()
@@ -29,38 +29,38 @@ def settings(asked: TableRequest) -> pd.DataFrame:
         ]
         rows += [{"strategy": name, "by": "here", "key": key, "from": "", "to": value} for key, value in ours.items()]
         if name != BASELINE and "workers" in strategy:
-            before = str(asked.study["strategies"][BASELINE]["workers"])
+            before = str(request.study["strategies"][BASELINE]["workers"])
             rows.append({"strategy": name, "by": "here", "key": "workers", "from": before, "to": str(strategy["workers"])})
     return pd.DataFrame(rows)
 
 
-def printed(asked: TableRequest) -> pd.DataFrame:
+def printed(request: TableRequest) -> pd.DataFrame:
     """Return the paper's table as printed."""
-    return asked.printed(dtype=str, keep_default_na=False)
+    return request.printed(dtype=str, keep_default_na=False)
 
 
-def environment(asked: TableRequest) -> pd.DataFrame:
+def environment(request: TableRequest) -> pd.DataFrame:
     """Return the paper's table of its environment, with what runs here beside each item."""
-    image, host = asked.read("image"), asked.read("host")
+    image, host = request.read("image"), request.read("host")
     ours = {
         "physical machine": f"{host['cpu_model']}, {len(host['usable'])} logical processors",
         "operating system": f"{host['distribution']} (of the nodes: Debian 12)",
         "java environment": f"OpenJDK {image['versions']['Java']}",
         "mapreduce framework": f"Apache Hadoop {image['versions']['Hadoop']}",
     }
-    theirs = printed(asked)
+    theirs = printed(request)
     return theirs.rename(columns={"specification": "paper"}).assign(here=[ours[item] for item in theirs["item"]])
 
 
-def acted(asked: TableRequest) -> pd.DataFrame:
+def acted(request: TableRequest) -> pd.DataFrame:
     """Return one row per strategy and size of data, from the runs that count.
 
     A row has the tasks and counters (means), and the values that the daemons served for the strategy's settings. `acted` names
     the counters that differ from the baseline's.
     """
     rows = []
-    for cell in availability.shown_cells(asked.plan, asked.study, asked.name):
-        for size, jobs in _jobs(asked, cell["path"], cell["repetitions"]).items():
+    for cell in availability.shown_cells(request.plan, request.study, request.name):
+        for size, jobs in _jobs(request, cell["path"], cell["repetitions"]).items():
             served = {key: jobs[0]["served"].get(key, judge.ABSENT) for key in cell["settings"]}
             rows.append(
                 {"strategy": cell["strategy"], "size": size, "runs": len(jobs), **_counted(jobs), "served": _told(served)}
@@ -69,11 +69,11 @@ def acted(asked: TableRequest) -> pd.DataFrame:
     return table.assign(acted=[_acted(table, row) for row in table.to_dict("records")])
 
 
-def _jobs(asked: TableRequest, path: str, repetitions: int) -> dict[str, list[dict]]:
+def _jobs(request: TableRequest, path: str, repetitions: int) -> dict[str, list[dict]]:
     found: dict[str, list[dict]] = {}
     for repetition in range(1, repetitions + 1):
         try:
-            recorded = record.read(record.path_of(asked.folder / "runs", path, repetition), TuningRecord)
+            recorded = record.read(record.path_of(request.folder / "runs", path, repetition), TuningRecord)
         except record.DamagedFile:
             continue
         if recorded["status"] == status.VALID:
@@ -104,11 +104,11 @@ def _acted(table: pd.DataFrame, row: dict) -> str:
     return told or "no counter differs"
 
 
-def effects(asked: TableRequest) -> pd.DataFrame:
+def effects(request: TableRequest) -> pd.DataFrame:
     """Return main effects and interactions on the metrics of the table (`statistics.effects`)."""
-    observations = asked.observations()
-    own = observations[observations["metric"].isin(asked.table["metrics"])]
-    return statistics.effects(own, factors_of(asked.plan, asked.table["experiment"]))
+    observations = request.observations()
+    own = observations[observations["metric"].isin(request.table["metrics"])]
+    return statistics.effects(own, factors_of(request.plan, request.table["experiment"]))
 
 
 def factors_of(plan: Plan, experiment: str) -> list[str]:

@@ -7,39 +7,39 @@ from plimsoll import design
 from plimsoll.analysis.tables import Kind, TableRequest
 
 
-def settings(asked: TableRequest):
+def settings(request: TableRequest):
     """Return the strategies' settings, with the paper's."""
     from plimsoll.designs.tuning import run_tables
 
-    return run_tables.settings(asked)
+    return run_tables.settings(request)
 
 
-def printed(asked: TableRequest):
+def printed(request: TableRequest):
     """Return the paper's own table."""
     from plimsoll.designs.tuning import run_tables
 
-    return run_tables.printed(asked)
+    return run_tables.printed(request)
 
 
-def environment(asked: TableRequest):
+def environment(request: TableRequest):
     """Return what the cluster runs on, with the paper's values."""
     from plimsoll.designs.tuning import run_tables
 
-    return run_tables.environment(asked)
+    return run_tables.environment(request)
 
 
-def acted(asked: TableRequest):
+def acted(request: TableRequest):
     """Return whether settings acted: what the daemons served, and what the jobs counted."""
     from plimsoll.designs.tuning import run_tables
 
-    return run_tables.acted(asked)
+    return run_tables.acted(request)
 
 
-def effects(asked: TableRequest):
+def effects(request: TableRequest):
     """Return the main effects and interactions of a factorial design."""
     from plimsoll.designs.tuning import run_tables
 
-    return run_tables.effects(asked)
+    return run_tables.effects(request)
 
 
 class Tables(design.Tables):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @contextmanager
-def alone(place: Path) -> Iterator[None]:
+def hold(place: Path) -> Iterator[None]:
     """Hold a folder for unpacking; wait while another process holds it.
 
     A killed process loses the lock, which is the kernel's.

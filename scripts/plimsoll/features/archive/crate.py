@@ -143,12 +143,17 @@ def _add_files(crate: ROCrate, files: Mapping[str, tuple[MemberDigest, str]]) ->
     return added
 
 
-def _of_file(name: str, said: MemberDigest) -> dict:
+def _of_file(name: str, digest: MemberDigest) -> dict:
     kind = KINDS.get(PurePosixPath(name).suffix)
-    return {"name": name, "contentSize": str(said.bytes), "sha256": said.sha256, **({"encodingFormat": kind} if kind else {})}
+    return {
+        "name": name,
+        "contentSize": str(digest.bytes),
+        "sha256": digest.sha256,
+        **({"encodingFormat": kind} if kind else {}),
+    }
 
 
-def _workflow(crate: ROCrate, said: MemberDigest) -> Entity:
+def _workflow(crate: ROCrate, digest: MemberDigest) -> Entity:
     language = _entity(
         crate,
         "https://w3id.org/workflowhub/workflow-ro-crate#snakemake",
@@ -157,7 +162,7 @@ def _workflow(crate: ROCrate, said: MemberDigest) -> Entity:
         url="https://snakemake.readthedocs.io",
         version=version("snakemake"),
     )
-    own = {"@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"], **_of_file("Snakefile", said)}
+    own = {"@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"], **_of_file("Snakefile", digest)}
     own |= {"name": "Plimsoll's workflow", "version": version("plimsoll")}
     workflow = crate.add(ComputationalWorkflow(crate, dest_path="Snakefile", properties=own))
     workflow["programmingLanguage"] = language

@@ -19,7 +19,7 @@ def folder_of(path: Path) -> Path:
     if path.suffix != ".zip" or not path.is_file():
         return path
     PLACE.mkdir(parents=True, exist_ok=True)
-    with archive_folders.alone(PLACE), reading.opened(path) as archive:
+    with archive_folders.hold(PLACE), reading.open_archive(path) as archive:
         folder = PLACE / archive.identity[:16]
         if folder.exists() and reading.changed_whole(archive, folder):
             shutil.rmtree(folder)

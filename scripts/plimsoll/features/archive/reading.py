@@ -46,7 +46,7 @@ class Archive(NamedTuple):
 
 
 @contextmanager
-def opened(source: Path) -> Iterator[Archive]:
+def open_archive(source: Path) -> Iterator[Archive]:
     """Yield a checked archive.
 
     Raise PlimsollError if the file is no archive, is damaged, or has a format that this version does not read. Errors
@@ -241,7 +241,7 @@ def _lines(content: io.BufferedIOBase) -> Iterator[bytes]:
         yield line
 
 
-def changed(archive: Archive, folder: Path, but: set[str]) -> str | None:
+def first_change(archive: Archive, folder: Path, but: set[str]) -> str | None:
     """Return the path of the first file in a folder that differs from what the archive gave; None if all are the same.
 
     Records that the archive does not have count as differences too. Members in `but` are left out.
@@ -265,7 +265,7 @@ def changed_whole(archive: Archive, folder: Path) -> str | None:
     """Return the path of the first file in a folder that differs from what `unpack_whole` put there; None if all are
     the same."""
     other = (name for name, said in _beside(archive).items() if _sha256(folder / name) != said["sha256"])
-    return changed(archive, folder, set()) or next(other, None)
+    return first_change(archive, folder, set()) or next(other, None)
 
 
 def _sha256(path: Path, content: Callable[[Path], bytes] = Path.read_bytes) -> str | None:
@@ -294,4 +294,4 @@ def compared(archive: Archive, folder: Path, but: tuple[str, ...] = ()) -> tuple
 def rounded(archive: Archive, folder: Path, tables: list[str]) -> list[str]:
     """Return the tables in a folder whose numbers differ from the archive's only in their last digits."""
     there = [name for name in tables if (folder / name).is_file()]
-    return [name for name in there if rounding.alike(archive.file.read(name), (folder / name).read_bytes())]
+    return [name for name in there if rounding.same_values(archive.file.read(name), (folder / name).read_bytes())]

@@ -53,7 +53,7 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
     own = {yaml_files.load(path, "claims")["study"]: path for path in claims}
     place = results / PLACE
     place.mkdir(parents=True, exist_ok=True)
-    with reading.opened(source) as archive:
+    with reading.open_archive(source) as archive:
         names = archive.manifest["studies"]
         if others := sorted(own.keys() - set(names)):
             raise PlimsollError(
@@ -61,7 +61,7 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
                 "Nothing was made. Give claims of these studies."
             )
         folder = place / name_of(source, list(own.values()))
-        with archive_folders.alone(place):
+        with archive_folders.hold(place):
             _have(archive, folder, source, {f"config/claims/{study}.yaml" for study in own})
         for study, path in own.items():
             _put(path, folder / f"config/claims/{study}.yaml")
@@ -91,7 +91,7 @@ def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> N
             (new / MANIFEST).write_bytes(archive.file.read(MANIFEST))
     elif not noted.is_file() or hashlib.sha256(noted.read_bytes()).hexdigest() != archive.identity:
         raise PlimsollError(f"{folder} was made from another archive than {source}: {remedy}, or give the file another name.")
-    elif changed := reading.changed(archive, folder, replaced):
+    elif changed := reading.first_change(archive, folder, replaced):
         raise PlimsollError(f"{folder / changed} is not what {source} has: {remedy} (--claims judges by your own claims).")
 
 

@@ -8,7 +8,7 @@ import math
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 
 
-def alike(one: bytes, other: bytes) -> bool:
+def same_values(one: bytes, other: bytes) -> bool:
     """Whether two CSV files have the same cells: the same text, or the same number except for its last digits."""
     tables = [list(csv.reader(io.StringIO(text.decode(errors="replace"), newline=""))) for text in (one, other)]
     rows = list(zip(*tables, strict=False))

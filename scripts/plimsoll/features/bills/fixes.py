@@ -36,26 +36,26 @@ class Fix(NamedTuple):
     named: list[str]
 
 
-class Listed(NamedTuple):
+class DebianPackages(NamedTuple):
     """Debian's part of a bill of materials: the name of the `release`, and the packages as (name, version, source)."""
 
     release: str
     packages: list[tuple[str, str, str]]
 
 
-def listed(path: Path) -> Listed:
+def debian_packages(path: Path) -> DebianPackages:
     """Return Debian's part of a bill of materials. Raise DamagedFile if the file has none."""
     try:
         components = json.loads(path.read_text())["components"]
         (system,) = (one for one in components if one["type"] == "operating-system")
         known = (PackageURL.from_string(one["purl"]) for one in components if one.get("purl", "").startswith("pkg:deb/"))
         packages = [(one.name, one.version or "", one.qualifiers.get("upstream", one.name).partition("@")[0]) for one in known]
-        return Listed(RELEASE.search(system["description"])["name"], packages)
+        return DebianPackages(RELEASE.search(system["description"])["name"], packages)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         raise DamagedFile(f"{path} is damaged. Delete it: snakemake --cores 1 {path} makes it again.") from problem
 
 
-def lacking(bill: Listed, archive: debian.SecurityArchive) -> Iterator[Fix]:
+def lacking(bill: DebianPackages, archive: debian.SecurityArchive) -> Iterator[Fix]:
     """Yield the fixes that an image lacks compared with an archive, in the order of the sources' names."""
     older: dict[str, dict[str, str]] = {}
     for name, version, source in bill.packages:
@@ -80,7 +80,7 @@ def between(changes: str, version: str) -> list[str]:
     return sorted(set(NAMED.findall(changes)), key=lambda name: tuple(map(int, name.split("-")[1:])))
 
 
-def sentences(name: str, bill: Listed, fixes: list[Fix], date: str) -> Iterator[str]:
+def sentences(name: str, bill: DebianPackages, fixes: list[Fix], date: str) -> Iterator[str]:
     """Yield lines about an image: first how many of its Debian sources lack fixes, then one line per source."""
     sources = {source for _, _, source in bill.packages}
     named = {one for fix in fixes for one in fix.named}

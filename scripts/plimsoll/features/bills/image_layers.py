@@ -22,7 +22,7 @@ TAKEN_AWAY, EMPTIED = ".wh.", ".wh..wh..opq"
 UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError)
 
 
-class Saved:
+class SavedImage:
     """An image in such a file.
 
     `tag` and `id` name it, `created` is its moment of creation as its configuration has it, and `files` holds the paths
@@ -54,7 +54,7 @@ class Saved:
 
 
 @contextlib.contextmanager
-def opened(path: Path, wanted: list[StageOfImage]) -> Iterator[list[Saved]]:
+def open_images(path: Path, wanted: list[StageOfImage]) -> Iterator[list[SavedImage]]:
     """Yield the `wanted` images of a file, in their order.
 
     Raise PlimsollError if one is not in it, or if the file is damaged. Damage that is found while the images are read
@@ -74,7 +74,7 @@ def _damaged(path: Path, problem: Exception) -> PlimsollError:
     )
 
 
-def _all(archive: tarfile.TarFile, wanted: list[StageOfImage], layers: contextlib.ExitStack, path: Path) -> list[Saved]:
+def _all(archive: tarfile.TarFile, wanted: list[StageOfImage], layers: contextlib.ExitStack, path: Path) -> list[SavedImage]:
     try:
         listed = json.load(archive.extractfile(LIST))
         return [_of(archive, image, listed, layers, path) for image in wanted]
@@ -82,7 +82,9 @@ def _all(archive: tarfile.TarFile, wanted: list[StageOfImage], layers: contextli
         raise _damaged(path, problem) from problem
 
 
-def _of(archive: tarfile.TarFile, image: StageOfImage, listed: list[dict], layers: contextlib.ExitStack, path: Path) -> Saved:
+def _of(
+    archive: tarfile.TarFile, image: StageOfImage, listed: list[dict], layers: contextlib.ExitStack, path: Path
+) -> SavedImage:
     # Podman puts the name of a registry before a tag.
     found = [one for one in listed if any(f"/{tag}".endswith(f"/{image['tag']}") for tag in one["RepoTags"] or ())]
     if not found or image["id"] not in _digests(archive, found[0]):
@@ -92,7 +94,7 @@ def _of(archive: tarfile.TarFile, image: StageOfImage, listed: list[dict], layer
         )
     config = json.load(archive.extractfile(found[0]["Config"]))
     opened = [layers.enter_context(tarfile.open(fileobj=archive.extractfile(name), mode="r:*")) for name in found[0]["Layers"]]
-    return Saved(image, config["created"], opened)
+    return SavedImage(image, config["created"], opened)
 
 
 def _digests(archive: tarfile.TarFile, entry: Mapping) -> set[str]:

@@ -21,7 +21,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from plimsoll import paths
-from plimsoll.features.bills.image_layers import Saved
+from plimsoll.features.bills.image_layers import SavedImage
 from plimsoll.images import contents, jars, settings
 from plimsoll.runtimes.base import name_of
 
@@ -32,7 +32,7 @@ OWN = ("opt/plimsoll/", "opt/hadoop/")
 SOURCE = re.compile(r"(?P<name>\S+)(?: \((?P<version>\S+)\))?")
 
 
-def bill(image: Saved, stages: Iterable[Saved]) -> str:
+def bill(image: SavedImage, stages: Iterable[SavedImage]) -> str:
     """Return the bill of materials of an image and of its stages that are images too, as JSON.
 
     Its `dependencies` say what each of them holds. Raise PlimsollError if one is not based on Debian.
@@ -51,7 +51,7 @@ def bill(image: Saved, stages: Iterable[Saved]) -> str:
     return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
 
 
-def _parts(image: Saved, name: str) -> list[Component]:
+def _parts(image: SavedImage, name: str) -> list[Component]:
     own, locked = _own(image), _locked(name)
     fetched = [*_jars(own, locked), *_built(image, name), *_unpacked(image, name)]
     return [_system(image), *_packages(image), *fetched, *_files(own, locked)]
@@ -68,7 +68,7 @@ def _sha256(checksum: str) -> list[HashType]:
     return [HashType(alg=HashAlgorithm.SHA_256, content=checksum)]
 
 
-def _described(image: Saved) -> Component:
+def _described(image: SavedImage) -> Component:
     """Return an image as a component: its digest, with the notes of its build."""
     noted = contents.read_notes(image.text(contents.NOTES)) if contents.NOTES in image else {}
     name, _, identity = image.tag.rpartition(":")
@@ -82,19 +82,19 @@ def _described(image: Saved) -> Component:
     )
 
 
-def _release(image: Saved) -> dict[str, str]:
+def _release(image: SavedImage) -> dict[str, str]:
     lines = (line.partition("=") for line in image.text(RELEASE).splitlines())
     return {key: value.strip('"') for key, _, value in lines}
 
 
-def _system(image: Saved) -> Component:
+def _system(image: SavedImage) -> Component:
     """Return the distribution as a component. Scanners choose their vulnerability list by it."""
     release = _release(image)
     known = {"version": image.text(DEBIAN_VERSION).strip(), "description": release["PRETTY_NAME"]}
     return _component(ComponentType.OPERATING_SYSTEM, release["ID"], **known)
 
 
-def _packages(image: Saved) -> Iterator[Component]:
+def _packages(image: SavedImage) -> Iterator[Component]:
     """Yield the packages that are installed in an image."""
     release = _release(image)
     distribution = f"{release['ID']}-{release['VERSION_ID']}"
@@ -123,7 +123,7 @@ def _locked(name: str) -> dict[str, str]:
     return {checksum: path for path, checksum in listed.items()}
 
 
-def _own(image: Saved) -> dict[str, str]:
+def _own(image: SavedImage) -> dict[str, str]:
     """Return the SHA-256 of each file that is not Debian's, by path. The notes of the build are left out."""
     found = (path for path in sorted(image.files) if path.startswith(OWN) and path != contents.NOTES)
     return {path: image.sha256(path) for path in found}
@@ -156,7 +156,7 @@ def _of_central(path: str, **known: list[HashType]) -> ExternalReference:
     return ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=XsUri(f"{jars.CENTRAL}/{path}"), **known)
 
 
-def _unpacked(image: Saved, name: str) -> Iterator[Component]:
+def _unpacked(image: SavedImage, name: str) -> Iterator[Component]:
     """Yield each library that the recipe unpacks from a jar, with its places in the image.
 
     The recipes of the images that it is built on count too.
@@ -182,9 +182,9 @@ def _found(places: Iterable[str]) -> ComponentEvidence:
     return ComponentEvidence(occurrences=[Occurrence(location=f"/{path}", bom_ref=f"place:/{path}") for path in places])
 
 
-def _built(image: Saved, name: str) -> Iterator[Component]:
+def _built(image: SavedImage, name: str) -> Iterator[Component]:
     """Yield the programs in an image that its recipe builds from sources that it fetches."""
-    for what, given in built(name).items():
+    for what, given in built_programs(name).items():
         if there := [path for path in given["files"] if path in image]:
             named = {"download_url": given["archive"], "checksum": f"sha256:{given['sha256']}"}
             source = ExternalReference(
@@ -201,7 +201,7 @@ def _built(image: Saved, name: str) -> Iterator[Component]:
             )
 
 
-def built(name: str) -> dict[str, dict]:
+def built_programs(name: str) -> dict[str, dict]:
     """Return the programs that the recipe of an image builds from sources that it fetches, by name.
 
     Each has what contents.yaml states, and the `sha256` of its source from the recipe. The recipes of the images that
@@ -211,7 +211,7 @@ def built(name: str) -> dict[str, dict]:
     pinned = dict(re.findall(r"^ARG (\w+)=([0-9a-f]{64})$", recipe, re.MULTILINE))
     own = {what: {**given, "sha256": pinned[given["checksum"]]} for what, given in contents.declaration(name)["built"].items()}
     below = settings.of_image(name)["from"]
-    return {**(built(below["image"]) if below else {}), **own}
+    return {**(built_programs(below["image"]) if below else {}), **own}
 
 
 def _files(own: dict[str, str], locked: dict[str, str]) -> Iterator[Component]:

@@ -17,6 +17,6 @@ def _sbom(options: argparse.Namespace) -> None:
 
     image = plan_file.image(options.image)
     store.keep(image)
-    with image_layers.opened(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
+    with image_layers.open_images(store.folder_of(image) / store.ARCHIVE, store.parts(image)) as (whole, *stages):
         bill = sbom.bill(whole, stages)
     options.output.write_text(bill)

@@ -19,7 +19,9 @@ def vulnerabilities(directory: options.Directory = None) -> None:
     from plimsoll.images import debian
 
     place.enter(directory)
-    bills = {path.name.partition(".")[0]: fixes.listed(path) for path in sorted(Path("results/images").glob("*.sbom.json"))}
+    bills = {
+        path.name.partition(".")[0]: fixes.debian_packages(path) for path in sorted(Path("results/images").glob("*.sbom.json"))
+    }
     if not bills:
         raise PlimsollError(
             "No image is listed here yet: snakemake --cores 1 results/images/hpcc.sbom.json lists that of liu2020."

@@ -79,7 +79,7 @@ class ComparedStudy:
         return {answer: int((answers == answer).sum()) for answer in ANSWERS}
 
 
-def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) -> ComparedStudy:
+def compare(study: Study, a: ResultSet, b: ResultSet, options: ComparisonOptions) -> ComparedStudy:
     """Compare a study in two sets of results. Raise PlimsollError for a set that cannot be read."""
     observed = [_observed(one, study) for one in (a, b)]
     failed = missing_results.rows(study, observed, b)
@@ -90,18 +90,18 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) 
     left_out = {cell: reason for cell, reason in reasons.items() if cell not in set(failed["cell"])}
     bits = comparable.bits(a, b, sorted(there[0] & there[1]), study)
     differing, same = comparable.facts(a, b)
-    by_claims = bool(comparable.of_another_machine(differing)) and not asked.force
+    by_claims = bool(comparable.of_another_machine(differing)) and not options.force
     begun = ComparedStudy(study, a, b, differing, same, bits, profiles, left_out=left_out, by_claims=by_claims)
     shared = len(both) + len(failed)
     refusal = "" if by_claims else comparable.incomparable(reasons, shared, profiles)
-    if not refusal and not asked.force:
-        refusal = comparable.refusal(reasons, bits, shared, profiles, asked.strict, by_claims)
+    if not refusal and not options.force:
+        refusal = comparable.refusal(reasons, bits, shared, profiles, options.strict, by_claims)
     if refusal:
         return replace(begun, refusal=refusal)
-    told, of_findings = _findings(a, b, reasons, asked)
+    told, of_findings = _findings(a, b, reasons, options)
     if by_claims and not told:
         return replace(begun, refusal=NO_CLAIMS)
-    rows, metrics = _judged(study, [table[table["cell"].isin(both)] for table in observed], asked)
+    rows, metrics = _judged(study, [table[table["cell"].isin(both)] for table in observed], options)
     rows = pd.concat([one for one in (rows, failed) if len(one)] or [rows], ignore_index=True)
     if by_claims:
         rows, metrics = (
@@ -110,24 +110,24 @@ def compare(study: Study, a: ResultSet, b: ResultSet, asked: ComparisonOptions) 
     return replace(begun, rows=rows, metrics=metrics, findings=told, effects=of_findings)
 
 
-def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], asked: ComparisonOptions) -> tuple[list[dict], Effects]:
+def _findings(a: ResultSet, b: ResultSet, reasons: Mapping[str, str], options: ComparisonOptions) -> tuple[list[dict], Effects]:
     """Return (claims, effects). Each claim has the number of its `effects` with each answer."""
     told = findings.compare(a.verdicts, b.verdicts)
     other = {cell for cell, reason in reasons.items() if reason == OTHER_SIZES}
-    found = effects.compare(a.judged, b.judged, [one["id"] for one in told], other, asked.terms, asked.studies)
+    found = effects.compare(a.judged, b.judged, [one["id"] for one in told], other, options.terms, options.studies)
     counts = effects.counts(found.rows)
     return [{**one, "effects": counts.get(one["id"], {})} for one in told], found
 
 
-def _judged(study: Study, observed: list[pd.DataFrame], asked: ComparisonOptions) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _judged(study: Study, observed: list[pd.DataFrame], options: ComparisonOptions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return (rows, metrics): comparisons of what two sets have observed of the same cells, and one average per metric."""
-    terms, tables = asked.terms, TABLES * asked.studies
+    terms, tables = options.terms, TABLES * options.studies
     plain = [study.design.readings.measuring(table) for table in observed]
     watched = [table.drop(own.index) for table, own in zip(observed, plain, strict=True)]
     rows = [
         _described(two_sets.compare(*plain, terms, tables), CELL, plain[1]),
         _described(two_sets.averages(*_grouped(plain, "runtime"), terms, tables), AVERAGE, plain[1]),
-        _described(two_sets.compare(*watched, terms, asked.studies), WATCHED, watched[1]),
+        _described(two_sets.compare(*watched, terms, options.studies), WATCHED, watched[1]),
         pd.DataFrame(
             [*missing_results.missing(plain, CELL), *missing_results.missing(watched, WATCHED)], columns=list(COLUMNS)
         ),

@@ -345,7 +345,7 @@ def _ratios(a: Side, b: Side, compared: dict) -> dict:
 
 
 def of_sides(a: Side, b: Side, between: Between, margin: float, alpha: float) -> dict:
-    """Return what two sets say of the same thing, on the scale of its test, before p is adjusted (`answered`).
+    """Return what two sets say of the same thing, on the scale of its test, before p is adjusted (`with_answers`).
 
     It has the `difference` (b less a) with its 95 % interval, p for a difference, and p for a difference within the `margin`.
     """

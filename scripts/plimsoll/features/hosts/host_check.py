@@ -35,7 +35,7 @@ def of_configuration(config: Mapping) -> tuple[named_hosts.Hosts, dict[str, slur
         if read.by_ssh:
             return read, dict.fromkeys(read.named, slurm.Node(1, 0))
         slurm.refuse_names(read.named.values())
-        return read, slurm.placed(read, slurm.nodes())
+        return read, slurm.node_requests(read, slurm.nodes())
     except PlimsollError as problem:
         refuse(problem)
 

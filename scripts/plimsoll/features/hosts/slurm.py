@@ -52,7 +52,7 @@ def nodes() -> dict[str, Node]:
     return {name: Node(int(cpus.rstrip("+")), int(memory.rstrip("+"))) for name, cpus, memory in rows}
 
 
-def placed(hosts: Hosts, known: dict[str, Node]) -> dict[str, Node]:
+def node_requests(hosts: Hosts, known: dict[str, Node]) -> dict[str, Node]:
     """Return what each host's job asks for: the whole node, or what the configuration says.
 
     Raise PlimsollError for a host that Slurm does not know.

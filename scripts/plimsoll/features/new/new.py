@@ -105,7 +105,7 @@ def _written(what: str, name: str, answers: dict[str, str]) -> list[Path]:
     if what == "chart":
         return code.chart(name, root, answers["of"], answers["question"])
     if answers["of"] == "program":
-        begin = features.needed("begin_study")
+        begin = features.require("begin_study")
         return begin(name, answers["program"], answers["question"], study.test_of_program)
     if answers["of"] != "table":
         return study.of_benchmark(name, root, answers["of"], answers["runtimes"].split(","), answers["question"])

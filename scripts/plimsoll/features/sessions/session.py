@@ -29,7 +29,7 @@ def session(
       plimsoll session                      # the studies of config/config.yaml
       plimsoll session liu2020 --hours 1
     """
-    asked = measure_commands.read_selection(studies, profile, config)
-    time = measure_commands.time_of(hours, minutes, asked)
-    first = partial(stages.begin_session, asked.settings)
-    return measure_commands.measure(asked, time, [], directory, image, set_up, first, verbose)
+    selection = measure_commands.read_selection(studies, profile, config)
+    time = measure_commands.time_of(hours, minutes, selection)
+    first = partial(stages.begin_session, selection.settings)
+    return measure_commands.measure(selection, time, [], directory, image, set_up, first, verbose)

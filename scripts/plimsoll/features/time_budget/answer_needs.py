@@ -10,13 +10,13 @@ from plimsoll.features.time_budget.allocation import Need
 from plimsoll.features.time_budget.needs import Part
 
 
-def parts(measured: StudyObservations, alpha: float) -> dict[str, Part]:
+def parts(observations: StudyObservations, alpha: float) -> dict[str, Part]:
     """Return the ratios that can be measured here, by name, each as the only part of a claim that there is no loss.
 
     They are in the order in which they are wanted. `p` of a part's result is the smaller of two p-values: for a
     difference beyond MARGIN, and for no loss of more than MARGIN.
     """
-    return {name: _part(name, rows, whole) for name, (rows, whole) in answer.measurable_ratios(measured, alpha).items()}
+    return {name: _part(name, rows, whole) for name, (rows, whole) in answer.measurable_ratios(observations, alpha).items()}
 
 
 def _part(name: str, rows: list[dict], whole: dict | None) -> Part:

@@ -438,7 +438,7 @@ def _is_open_somewhere(result: dict) -> bool:
     )
 
 
-def decided(results: Iterable[dict]) -> tuple[int, int]:
+def decided_counts(results: Iterable[dict]) -> tuple[int, int]:
     """Return the numbers of (decided, testable) claims, without those that have the comparisons of another one."""
     asked = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
     counted = [result["verdict"] for result in findings.without_repeats(list(results)) if result["verdict"] in asked]

@@ -392,7 +392,7 @@ def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent:
     these claims is counted.
     """
     measured, now = costs.of_plan(judged.plan, judged.runs), blocks_of(judged.plan)
-    settled, testable = needs.decided(judged.results)
+    settled, testable = needs.decided_counts(judged.results)
     made, reached = [], set()
     # Nothing is known about cells that were left out because time was short.
     known = sorted({given, *(hours for hours in forecasts.HOURS if hours > given)}) if all(now.values()) else ()
@@ -443,7 +443,7 @@ def _estimated(result: dict) -> bool:
 
 
 def _said(judged: StudyState) -> str:
-    settled, testable = needs.decided(judged.results)
+    settled, testable = needs.decided_counts(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are known"
     return f"{ratios}, and {settled} of {testable} testable claims are decided"
 

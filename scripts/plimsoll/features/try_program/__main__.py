@@ -113,7 +113,7 @@ def _archive(study) -> None:
     from plimsoll import features
     from plimsoll.measuring import lock
 
-    if pack := features.offered("pack"):
+    if pack := features.find("pack"):
         with lock.hold_folder():
             pack(study, Path("results"), Path(f"{study['id']}.zip"), lambda text: print(text, file=sys.stderr))
 

@@ -43,13 +43,13 @@ def of_program(name: str, command: str, question: str, write_test: Callable[[Pat
     place = study.place_of(Path.cwd() / f"{study.ID.format(name=name)}.yaml")
     if there := next((path for path in (place.file, place.folder) if path.exists()), None):
         raise PlimsollError(f"{there.name} exists already. Nothing was written. Take another name, or move it.")
-    place = study.make(wanted, timer.built(), lambda text: print(f"new: {text}", file=sys.stderr, flush=True))
+    place = study.make(wanted, timer.program_path(), lambda text: print(f"new: {text}", file=sys.stderr, flush=True))
     content = yaml.safe_load(place.file.read_text())
     content |= {"question": question} if question else {}
     study.write(place.file, content)
     place.file.write_text(commented(place.file.read_text()))
     claims = place.folder / f"config/claims/{place.id}.yaml"
-    study.put(place.folder / "config", content)
+    study.write_study(place.folder / "config", content)
     claims.write_text(CLAIMS + _claims(content))
     return [place.file, claims, *write_test(place.folder, place.id)]
 

@@ -25,35 +25,35 @@ NEIGHBOUR_SECONDS = 3.0
 LARGEST = 4 * 2**30
 
 
-def needed(asked: StudyOptions) -> list[Path]:
+def needed(options: StudyOptions) -> list[Path]:
     """Return the paths of the files that the program needs, sorted. Raise PlimsollError if it is not there."""
-    program = _program(asked)
-    opened = _opened(asked)
+    program = _program(options)
+    opened = _opened(options)
     tools = [Path(found) for name in TOOLS if (found := shutil.which(name))]
-    own = [program] if not asked.folder or not program.is_relative_to(asked.folder) else []
-    if asked.ranks:
+    own = [program] if not options.folder or not program.is_relative_to(options.folder) else []
+    if options.ranks:
         own += ranks.files_beside(opened)
     loaded = [path for one in dict.fromkeys([program, *tools, *own]) for path in _loaded(one)]
-    found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(asked)])
-    kept = {path for path in found if path.is_file() and not _is_left_out(path, asked.folder)}
+    found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(options)])
+    kept = {path for path in found if path.is_file() and not _is_left_out(path, options.folder)}
     if (size := sum(path.stat().st_size for path in kept)) > LARGEST:
         raise PlimsollError(f"The program's files take {size >> 30} GiB, too much to be packed: give an image with --image.")
     return sorted(kept)
 
 
-def _of_neighbour(asked: StudyOptions) -> list[Path]:
+def _of_neighbour(options: StudyOptions) -> list[Path]:
     """Return the files of the program that runs beside it; empty without one. It may have no end."""
-    if not asked.beside:
+    if not options.beside:
         return []
-    program = _program(asked._replace(command=asked.beside))
-    ended = ("timeout", "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *asked.beside)
-    return [program, *_loaded(program), *_opened(asked._replace(command=ended))]
+    program = _program(options._replace(command=options.beside))
+    ended = ("timeout", "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *options.beside)
+    return [program, *_loaded(program), *_opened(options._replace(command=ended))]
 
 
-def _program(asked: StudyOptions) -> Path:
-    name = asked.command[0]
-    found = (asked.folder / name if asked.folder and "/" in name else None) or (
-        Path(where) if (where := shutil.which(name, path=trial.path_of(asked))) else None
+def _program(options: StudyOptions) -> Path:
+    name = options.command[0]
+    found = (options.folder / name if options.folder and "/" in name else None) or (
+        Path(where) if (where := shutil.which(name, path=trial.path_of(options))) else None
     )
     if found is None or not found.is_file():
         raise PlimsollError(f"There is no program {name} here: nothing was measured.")
@@ -70,7 +70,7 @@ def _loaded(program: Path) -> list[Path]:
     return [Path(path) for path in LOADED.findall(done.stdout)] if done and not done.returncode else []
 
 
-def _opened(asked: StudyOptions) -> list[Path]:
+def _opened(options: StudyOptions) -> list[Path]:
     """Return the files that the program uses in a trial run; empty where nothing can trace it."""
     if not shutil.which("strace"):
         return []
@@ -78,13 +78,13 @@ def _opened(asked: StudyOptions) -> list[Path]:
 
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         work, trace = Path(temporary, "work"), Path(temporary, "trace")
-        trial.prepare(asked, work)
+        trial.prepare(options, work)
         words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
-        words += [*ranks.launched(asked.ranks), *asked.command]
-        environment = {**asked.variables, "PATH": trial.path_of(asked), "HOME": str(work), "LANG": "C.UTF-8"}
+        words += [*ranks.launch_prefix(options.ranks), *options.command]
+        environment = {**options.variables, "PATH": trial.path_of(options), "HOME": str(work), "LANG": "C.UTF-8"}
         try:
             subprocess.run(
-                words, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=asked.limit * 10 + 60
+                words, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=options.limit * 10 + 60
             )
         except subprocess.TimeoutExpired:
             return []

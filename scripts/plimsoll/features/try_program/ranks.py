@@ -81,7 +81,7 @@ def variables(ranks: Ranks | None) -> dict[str, str]:
     return ONE_THREAD if ranks else {}
 
 
-def launched(ranks: Ranks | None, mpirun: str = MPIRUN) -> list[str]:
+def launch_prefix(ranks: Ranks | None, mpirun: str = MPIRUN) -> list[str]:
     """Return the words before a program that start its ranks in one place; none for a program without ranks."""
     return in_one_node(mpirun, ranks.number) if ranks else []
 

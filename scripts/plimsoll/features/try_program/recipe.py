@@ -28,7 +28,7 @@ class Written(NamedTuple):
     variables: dict[str, str]
 
 
-def write(asked: StudyOptions, folder: Path, timer: Path, tell: Callable[[str], None]) -> Written:
+def write(options: StudyOptions, folder: Path, timer: Path, tell: Callable[[str], None]) -> Written:
     """Write the recipe of a study's image. Return what it is made of. Raise PlimsollError if that is not there."""
     variables: dict[str, str] = {}
     shutil.rmtree(folder, ignore_errors=True)
@@ -36,12 +36,12 @@ def write(asked: StudyOptions, folder: Path, timer: Path, tell: Callable[[str], 
     shutil.copy2(timer, folder / TIMER)
     (folder / TIMER).chmod(0o755)
     (folder / "image.yaml").write_text("forms: [docker, sif, rootfs]\n")
-    if asked.packages:
-        text, told = _of_packages(asked.packages), f"Debian packages: {', '.join(asked.packages)}"
-    elif asked.image:
-        (text, variables), told = _of_image(asked.image, folder, tell), f"the image {asked.image}"
+    if options.packages:
+        text, told = _of_packages(options.packages), f"Debian packages: {', '.join(options.packages)}"
+    elif options.image:
+        (text, variables), told = _of_image(options.image, folder, tell), f"the image {options.image}"
     else:
-        needed = files.needed(asked)
+        needed = files.needed(options)
         size = sum(path.stat().st_size for path in needed)
         tell(f"The image gets {len(needed)} files of this host ({size / 1e6:.1f} MB):")
         for path in needed:

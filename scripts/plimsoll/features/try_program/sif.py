@@ -43,10 +43,10 @@ def variables(sandbox: Path) -> dict[str, str]:
     """
     words = [executable(), "exec", "--cleanenv", "--no-home", str(sandbox), "/usr/bin/env", "-0"]
     done = subprocess.run(words, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    return printed(done.stdout)
+    return printed_variables(done.stdout)
 
 
-def printed(text: str) -> dict[str, str]:
+def printed_variables(text: str) -> dict[str, str]:
     """Return the image's variables from what `env -0` printed in a container of Apptainer."""
     pairs = (word.partition("=") for word in text.split("\0") if "=" in word and not OF_APPTAINER.match(word))
     kept = {name: value.removesuffix(LIBRARIES).removesuffix(":") for name, _, value in pairs}

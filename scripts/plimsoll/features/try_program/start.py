@@ -45,7 +45,7 @@ def of_file(file: Path) -> Place:
     paths.CONFIG = config
     content = dict(studies.read(file, designs.known()))
     study.refuse_changed(config, content["program"])
-    study.put(config, content)
+    study.write_study(config, content)
     return place
 
 

@@ -19,7 +19,7 @@ from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, trial
 from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.study_options import StudyOptions
-from plimsoll.features.try_program.trial import Tried
+from plimsoll.features.try_program.trial import TrialResult
 
 ID = "my-{name}"
 PROFILE = "quick"
@@ -68,23 +68,23 @@ def place_of(file: Path) -> Place:
     return Place(file, file.with_suffix(""))
 
 
-def make(asked: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Place:
+def make(options: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Place:
     """Write the recipe, the study's file and its folder. Return where they are.
 
     Raise PlimsollError, in one sentence, for a program that cannot be measured.
     """
-    place = place_of(Path.cwd() / f"{ID.format(name=asked.name)}.yaml")
+    place = place_of(Path.cwd() / f"{ID.format(name=options.name)}.yaml")
     if place.results.exists():
         raise PlimsollError(
             f"{place.folder} has results of another study: give this one a name with --name, or delete that folder. "
             f"`plimsoll reproduce {place.file.name}` goes on with the old one."
         )
     _refuse_others(place)
-    tried = on_host(asked, timer, tell)
+    tried = on_host(options, timer, tell)
     config = place.folder / "config"
     shutil.rmtree(config, ignore_errors=True)
     try:
-        _fill(asked, place, config, timer, tried, tell)
+        _fill(options, place, config, timer, tried, tell)
     except BaseException:
         # Without its file, the next `plimsoll try` would take the folder for the user's own.
         shutil.rmtree(config, ignore_errors=True)
@@ -111,22 +111,22 @@ def _refuse_others(place: Place) -> None:
 
 
 def _fill(
-    asked: StudyOptions, place: Place, config: Path, timer: Path, tried: Tried | None, tell: Callable[[str], None]
+    options: StudyOptions, place: Place, config: Path, timer: Path, tried: TrialResult | None, tell: Callable[[str], None]
 ) -> None:
     """Write the recipe, the configuration and the study's file."""
-    made = recipe.write(asked, config / "containers" / recipe.IMAGE, timer, tell)
-    if asked.folder:
-        folder_copy.copy(asked.folder, config / "folder")
-    defaults = defaults_here(asked.ranks)
-    if asked.beside and (left_out := neighbour_runs.left_out(defaults)):
+    made = recipe.write(options, config / "containers" / recipe.IMAGE, timer, tell)
+    if options.folder:
+        folder_copy.copy(options.folder, config / "folder")
+    defaults = defaults_here(options.ranks)
+    if options.beside and (left_out := neighbour_runs.left_out(defaults)):
         tell(left_out)
-    content = _content(asked, place.id, made.files, tried, defaults, digest_of(config / "folder") if asked.folder else None)
+    content = _content(options, place.id, made.files, tried, defaults, digest_of(config / "folder") if options.folder else None)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
     write(place.file, content)
 
 
-def finish(asked: StudyOptions, place: Place, tell: Callable[[str], None]) -> None:
+def finish(options: StudyOptions, place: Place, tell: Callable[[str], None]) -> None:
     """Try the program in a container of its image, and note what only that shows in the study's file.
 
     Raise PlimsollError, in one sentence, if it cannot be measured there.
@@ -135,15 +135,15 @@ def finish(asked: StudyOptions, place: Place, tell: Callable[[str], None]) -> No
     # It may be a link to a path in the image.
     if not os.path.lexists(Path(image["rootfs"]) / ENV):
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
-    if asked.ranks:
+    if options.ranks:
         ranks.refuse_image(Path(image["rootfs"]))
     content = yaml.safe_load(place.file.read_text())
     program = content["program"]
-    tried = trial.in_container(asked, image["tag"], program.get("image_variables", {}))
+    tried = trial.in_container(options, image["tag"], program.get("image_variables", {}))
     if "not_installed" in program:
         program |= {
             key: value
-            for key, value in _program(asked, program["files"], tried, program.get("folder")).items()
+            for key, value in _program(options, program["files"], tried, program.get("folder")).items()
             if key in ("runs", "expected_seconds", "output")
         }
     elif program.get("output") not in (None, *tried.outputs):
@@ -154,7 +154,7 @@ def finish(asked: StudyOptions, place: Place, tell: Callable[[str], None]) -> No
     if "output" not in program:
         tell("Its output differs from run to run, so outputs are not compared: --filter PATTERN names what may differ.")
     write(place.file, content)
-    put(place.folder / "config", content)
+    write_study(place.folder / "config", content)
 
 
 def write(file: Path, content: dict) -> None:
@@ -162,21 +162,21 @@ def write(file: Path, content: dict) -> None:
     file.write_text(HEAD.format(file=file.name) + yaml.safe_dump(content, sort_keys=False, width=120))
 
 
-def on_host(asked: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Tried | None:
+def on_host(options: StudyOptions, timer: Path, tell: Callable[[str], None]) -> TrialResult | None:
     """Return what a trial on this host shows; None if the program is an image's, and does not run here. Say why.
 
     Raise PlimsollError if the program is this host's, and cannot be measured.
     """
-    own = not (asked.image or asked.packages)
+    own = not (options.image or options.packages)
     if own:
-        trial.refuse_other_program(asked)
-    name = asked.command[0]
-    found = shutil.which(name, path=trial.path_of(asked)) or (asked.folder and (asked.folder / name).is_file())
+        trial.refuse_other_program(options)
+    name = options.command[0]
+    found = shutil.which(name, path=trial.path_of(options)) or (options.folder and (options.folder / name).is_file())
     if not own and not found:
         tell(f"{name} is not installed here: the image's files in no container are what runtimes are compared with.")
         return None
     try:
-        tried = trial.on_host(asked, timer)
+        tried = trial.on_host(options, timer)
     except PlimsollError as problem:
         if own:
             raise
@@ -187,16 +187,16 @@ def on_host(asked: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Tr
     return tried
 
 
-def _is_wanted(default: str, asked: Ranks | None) -> bool:
+def _is_wanted(default: str, ranks: Ranks | None) -> bool:
     """Return whether a default is measured: those that split ranks only for a user who wants that."""
     if default in ladder.OF_SPLIT:
-        return bool(asked and asked.split)
-    return asked is None or (asked.in_one and default not in WITHOUT_RANKS)
+        return bool(ranks and ranks.split)
+    return ranks is None or (ranks.in_one and default not in WITHOUT_RANKS)
 
 
-def defaults_here(asked: Ranks | None = None) -> list[str]:
+def defaults_here(ranks: Ranks | None = None) -> list[str]:
     """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
-    wanted = [name for name in CALLED if _is_wanted(name, asked)]
+    wanted = [name for name in CALLED if _is_wanted(name, ranks)]
     missing = missing_here()
     there = [name for name in wanted if (ladder.unsplit(name) or name) not in missing]
     if not there:
@@ -235,19 +235,19 @@ def refuse_changed(config: Path, program: dict, error: type[PlimsollError] = Pli
 
 
 def _content(
-    asked: StudyOptions, name: str, files: str, tried: Tried | None, defaults: Sequence[str], folder: str | None
+    options: StudyOptions, name: str, files: str, tried: TrialResult | None, defaults: Sequence[str], folder: str | None
 ) -> dict:
     """Return the content of a study's file."""
     metrics = {
         **{
             one.name: {"label": one.name.replace("_", " "), "unit": "", "better": one.better, **trial.metric_of(one)}
-            for one in asked.metrics
+            for one in options.metrics
         },
         **TIMES,
     }
     main = next(iter(metrics))
     baseline = HOST if tried else FILES
-    command = " ".join(asked.command)
+    command = " ".join(options.command)
     rows = [FILES, *defaults] if tried else list(defaults)
     first = [*([HOST] if tried else []), FILES, *defaults]
     steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
@@ -255,7 +255,7 @@ def _content(
         "id": name,
         "title": f"What a container costs: {command}"[:200],
         "citation": {"authors": "a user of Plimsoll", "venue": "a program of this machine", "year": datetime.date.today().year},
-        "question": f"What does a container cost {asked.command[0]} here, and which part of it does?",
+        "question": f"What does a container cost {options.command[0]} here, and which part of it does?",
         "answer": {
             "metrics": [main],
             "rows": {"runtime": rows},
@@ -266,15 +266,15 @@ def _content(
         "image": recipe.IMAGE,
         "alpha": 0.05,
         "paper_host": "on this machine",
-        "program": _program(asked, files, tried, folder),
+        "program": _program(options, files, tried, folder),
         "metrics": metrics,
         "experiments": {
             FIRST: {"section": "ours", "runtime": first},
             STEPS: {"section": "ours", "runtime": steps},
             REMEDY: {"section": "ours", "runtime": remedies(defaults)},
             # mpirun starts ranks itself, so that the timer cannot watch them.
-            **({} if asked.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
-            **(neighbour_runs.experiments(first, defaults) if asked.beside else {}),
+            **({} if options.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
+            **(neighbour_runs.experiments(first, defaults) if options.beside else {}),
         },
         "figures": {
             "ladder": {
@@ -282,7 +282,7 @@ def _content(
                 "experiment": FIRST,
                 "beside": [STEPS, REMEDY],
                 "section": "ours",
-                "title": f"What a container costs {asked.command[0]}",
+                "title": f"What a container costs {options.command[0]}",
                 "metrics": [main],
             }
         },
@@ -297,23 +297,23 @@ def remedies(defaults: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*defaults, *(ladder.REMEDIES[one].runtime for one in steps if one in ladder.REMEDIES)]))
 
 
-def _program(asked: StudyOptions, files: str, tried: Tried | None, folder: str | None) -> dict:
+def _program(options: StudyOptions, files: str, tried: TrialResult | None, folder: str | None) -> dict:
     seconds = tried.seconds if tried else TOGETHER_SECONDS
     same = tried and len(set(tried.outputs)) == 1
     return {
-        "command": list(asked.command),
+        "command": list(options.command),
         "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
         "expected_seconds": round(seconds, 4),
         "files": files,
-        **ranks.parameters(asked.ranks),
-        "minutes": asked.minutes,
-        "width": asked.width,
-        **trial.parameters_of(asked),
+        **ranks.parameters(options.ranks),
+        "minutes": options.minutes,
+        "width": options.width,
+        **trial.parameters_of(options),
         **({"folder": folder} if folder else {}),
-        **({"variables": asked.variables} if asked.variables else {}),
-        **({"beside": list(asked.beside)} if asked.beside else {}),
+        **({"variables": options.variables} if options.variables else {}),
+        **({"beside": list(options.beside)} if options.beside else {}),
         **({"output": tried.outputs[0]} if same else {}),
-        **({} if tried else {"not_installed": f"{asked.command[0]} does not run with this host's files"}),
+        **({} if tried else {"not_installed": f"{options.command[0]} does not run with this host's files"}),
     }
 
 
@@ -355,10 +355,10 @@ def _configure(config: Path, study: dict) -> None:
     wanted = {**dict.fromkeys(ladder.everything(), "off"), **dict.fromkeys(study["experiments"][FIRST]["runtime"], "optional")}
     text = yaml.safe_dump({**usual, "studies": [study["id"]], "profile": PROFILE, "runtimes": wanted}, sort_keys=False)
     (config / "config.yaml").write_text(text)
-    put(config, study)
+    write_study(config, study)
 
 
-def put(config: Path, study: dict) -> None:
+def write_study(config: Path, study: dict) -> None:
     """Write a study and its claims to where measuring reads them.
 
     Files with the same content are not touched, nor are claims that the user has made their own.

@@ -17,7 +17,7 @@ OPTIONS = ("-O2", "-static")
 CALL = re.compile(r"^#define (SYS_(\w+))\s", re.MULTILINE)
 
 
-def built() -> Path:
+def program_path() -> Path:
     """Return the path of the program. It is built if it is not there.
 
     Raise PlimsollError without a C compiler that links statically.

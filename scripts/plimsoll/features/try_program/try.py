@@ -122,7 +122,7 @@ def try_(
     study_options.export_path(export)
     study_options.export_path(junit, "--junit")
     with interruption.explain():
-        place = study.make(wanted, timer.built(), say)
+        place = study.make(wanted, timer.program_path(), say)
         say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
         say(f"{place.file} is the study; its results go to {place.folder}.")
         start.of_file(place.file)

@@ -38,7 +38,7 @@ class CniNetwork(Network):
         that fails."""
         if not self._may_change():
             return
-        for rule in repeated(rules("filter")):
+        for rule in repeated_rules(rules("filter")):
             remove("filter", "--delete", *shlex.split(rule)[1:])
         parts = self._parts()
         if ended := {number for number in parts if number.isdigit() and gone(number)}:
@@ -134,7 +134,7 @@ def remove(table: str, *words: str) -> None:
     output(["iptables", "--wait", "--table", table, *words])
 
 
-def repeated(passing: Iterable[str]) -> list[str]:
+def repeated_rules(passing: Iterable[str]) -> list[str]:
     """Return the rules for all instances that exist more than once. Each is listed as often as it has to be removed.
 
     CNI makes a rule that it does not find. Two instances that start at once can both make it.

@@ -36,7 +36,7 @@ class Matrix(Chart):
     def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:
         style.apply()
         columns = [OURS, THEIRS] if summary[THEIRS].notna().any() else [OURS]
-        cases = pairs.together(summary["case"])
+        cases = pairs.pair_cases(summary["case"])
         size = (2 * style.COLUMN_INCHES, len(columns) * (0.22 * len(data.metrics) + 0.65) + 0.4)
         figure, axes = plt.subplots(len(columns), len(cases), figsize=size, squeeze=False, sharey=True, layout="constrained")
         for row, column in enumerate(columns):
@@ -52,7 +52,7 @@ class Matrix(Chart):
         return (
             "Interference ratio in percent: row, what is measured; column, its partner. Bold: the 95 % interval does not "
             f"contain 0; grey: not measured or not printed. {pairs.interval(summary)} {pairs.sample_size(summary)} "
-            f"{pairs.key(data)}{pairs.without(summary, data)}"
+            f"{pairs.key(data)}{pairs.note_on_missing(summary, data)}"
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:

@@ -60,14 +60,14 @@ def views(data: FigureData, benchmark: str) -> list[dict]:
     """
     present = {(cell["case"], frozenset(cell["members"]), len(cell["members"])) for cell in data.cells}
     shown = [{"benchmark": benchmark, "case": ALONE, "co_runner": "none"}]
-    for case in together(cell["case"] for cell in data.cells):
+    for case in pair_cases(cell["case"] for cell in data.cells):
         for other in data.options["benchmarks"]:
             if (case, frozenset({benchmark, other}), 2) in present:
                 shown.append({"benchmark": benchmark, "case": case, "co_runner": other})
     return shown
 
 
-def together(cases: Iterable[str]) -> list[str]:
+def pair_cases(cases: Iterable[str]) -> list[str]:
     """Return the cases with two microservices, in the papers' order."""
     return [case for case in style.in_order(CASES, cases) if case not in OF_ONE]
 
@@ -130,7 +130,7 @@ def interval(summary: pd.DataFrame) -> str:
     return f"95 % intervals: {' or '.join(used)}." if used else ""
 
 
-def without(summary: pd.DataFrame, data: FigureData) -> str:
+def note_on_missing(summary: pd.DataFrame, data: FigureData) -> str:
     """Return a sentence that names the views without an iteration that counts; empty if there are none."""
     missing = [f"{name(data, row)} in case {row.case}" for row in summary[summary["n"] == 0].itertuples()]
     return f" No iteration counts of {', '.join(dict.fromkeys(missing))}." if missing else ""

@@ -51,7 +51,7 @@ class Ratios(Chart):
         return (
             "Interference ratio (equation 1): how much better or worse than alone, as a share of it, whichever way is better. "
             f"{pairs.interval(summary)} {pairs.sample_size(summary)} {pairs.key(data)}"
-            f"{pairs.without(summary, data)}"
+            f"{pairs.note_on_missing(summary, data)}"
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:

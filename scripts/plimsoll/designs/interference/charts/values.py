@@ -59,7 +59,7 @@ class Values(Chart):
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         return (
             f"Mean of the iterations that count; error bars: {data.options['bars']}; dots: iterations; dotted: alone (case 1). "
-            f"{pairs.sample_size(summary)} {pairs.key(data)}{pairs.without(summary, data)}"
+            f"{pairs.sample_size(summary)} {pairs.key(data)}{pairs.note_on_missing(summary, data)}"
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:

@@ -28,7 +28,7 @@ def prepared(folder):
 
 def test_a_neighbour_runs_over_and_over_in_its_own_folder_and_ends_with_the_context(tmp_path):
     own = prepared(tmp_path)
-    enter = lambda words: [str(timer.built()), *words]  # noqa: E731 - a name for one expression
+    enter = lambda words: [str(timer.program_path()), *words]  # noqa: E731 - a name for one expression
     with neighbour.run_repeatedly(enter, own, ["sh", "-c", "echo $LOOP >> case.txt; echo noise; sleep 0.02"]):
         deadline = time.monotonic() + 20
         while (own / "work/case.txt").read_text().count("yes") < 3:
@@ -42,7 +42,7 @@ def test_a_neighbour_runs_over_and_over_in_its_own_folder_and_ends_with_the_cont
 
 @pytest.mark.parametrize(("command", "told"), [(["false"], "status 1"), (["no-such-program"], "status 127")])
 def test_a_run_whose_neighbour_ended_does_not_count(tmp_path, command, told):
-    enter = lambda words: [str(timer.built()), *words]  # noqa: E731 - a name for one expression
+    enter = lambda words: [str(timer.program_path()), *words]  # noqa: E731 - a name for one expression
     with pytest.raises(InvalidOutput, match=told), neighbour.run_repeatedly(enter, prepared(tmp_path), command):
         time.sleep(1)
 

@@ -35,7 +35,7 @@ os.spawnlp(os.P_WAIT, "sh", "sh", "-c", "exit 3")
 @pytest.fixture(scope="module")
 def built() -> Path:
     """Return the timer of this machine."""
-    return timer.built()
+    return timer.program_path()
 
 
 def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variables: str) -> watched_run.WatchedRun:
