@@ -216,7 +216,7 @@ def test_the_timer_sees_the_connections_of_ranks_and_of_no_other_program(tmp_pat
         programs = ([ACCEPTS, str(server.fileno())], [CONNECTS, str(server.getsockname()[1])])
         started = [
             subprocess.Popen(
-                [timer.built(), "--rank", tmp_path, "0", sys.executable, "-c", *words],
+                [timer.program_path(), "--rank", tmp_path, "0", sys.executable, "-c", *words],
                 env={"OMPI_COMM_WORLD_RANK": str(rank)},
                 pass_fds=[server.fileno()],
             )
