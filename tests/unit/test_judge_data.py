@@ -174,7 +174,7 @@ def test_a_folder_of_outputs_is_whole_in_the_archive(tmp_path):
     sides = {"a": {"folder": ["threads-1"]}, "b": {"folder": ["threads-2"]}}
     (tmp_path / "runs/threads-1/paper.yaml").write_text(yaml.safe_dump({"claims": [claim | sides]}))
     found = judged_study.of_files([tmp_path / "runs"], tmp_path / "runs/threads-1/paper.yaml")
-    for name, content in inputs.of(found, []).contents.items():
+    for name, content in inputs.of_study(found.source.document, found.claims_file, found.source.files, []).contents.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
     again = judged_study.of_file(tmp_path / inputs.STUDY)

@@ -4,14 +4,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from plimsoll.designs.table import DESIGN
-
-if TYPE_CHECKING:
-    from plimsoll.designs.table.judged_study import JudgedStudy
 
 FOLDER = "inputs"
 # Study of claims and data that options named. The files themselves are in FILES, beside it.
@@ -32,12 +28,11 @@ class Inputs:
         return self.places.get(path, "") + where.removeprefix(path)
 
 
-def of(judged: "JudgedStudy", written: Sequence[Path]) -> Inputs:
-    """Return the inputs of a judged study. `written` are the files that the study is written in.
+def of_study(document: Mapping | None, claims: Path | None, data: Sequence[Path], written: Sequence[Path]) -> Inputs:
+    """Return the inputs of a study: its claims' file, files of data, and the files that it is `written` in.
 
-    Without such a file, the archive has a study that says what the options said.
+    Without such a file, `document` is what the options said, and the archive has a study that says it.
     """
-    claims, document, data = judged.claims_file, judged.source.document, judged.source.files
     paths = dict.fromkeys(path.resolve() for path in (*written, *([claims] if claims else []), *data))
     shared = _shared(paths)
     below = FOLDER if document is None else f"{FOLDER}/{FILES}"

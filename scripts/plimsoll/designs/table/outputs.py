@@ -33,7 +33,7 @@ def write(judged: JudgedStudy, folder: Path, written: Sequence[Path]) -> Path:
     # All is made elsewhere first, so that what is written is known.
     with TemporaryDirectory() as place:
         made = Path(place)
-        given = inputs.of(judged, written)
+        given = inputs.of_study(judged.source.document, judged.claims_file, judged.source.files, written)
         _write(judged, made, given)
         _archive(made / f"{judged.study['id']}.zip", made, given.contents)
         try:
