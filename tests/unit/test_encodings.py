@@ -82,16 +82,21 @@ def test_a_verdict_says_that_its_encoding_changed(session, said):
         ({"rate": {"label": "other words"}}, ""),
         ({"rate": {"source": ["rate"]}}, encodings.CHANGED),
         ({"of_side": {"unit": "s"}}, encodings.CHANGED),
+        ({"of_condition": {"unit": "MB/s"}}, encodings.CHANGED),
         ({"of_part": {"source": ["rate"]}}, encodings.CHANGED),
         ({"of_others": {"source": ["rate"]}}, ""),
     ],
 )
 def test_a_verdict_says_that_one_of_its_metrics_changed(change, said):
     usual = {"label": "A rate", "source": ["rates"], "unit": "GB/s"}
-    then = dict.fromkeys(("rate", "of_side", "of_part", "of_others"), usual)
+    then = dict.fromkeys(("rate", "of_side", "of_part", "of_condition", "of_others"), usual)
     now = {name: {**usual, **change.get(name, {})} for name in then}
     of_parts = {**OF_PARTS, "metrics": ["rate"], "a": {"metric": ["of_side"]}}
     of_parts["parts"] = [{**of_parts["parts"][0], "metrics": ["of_part"]}]
+    of_parts |= {
+        "needs": [],
+        "given": {"says": "a condition", "metrics": ["of_condition"], "a": {}, "b": {}, "expected": "higher"},
+    }
     session = json.loads(json.dumps({"metrics": encodings.of_metrics(then)}))
     (result,) = encodings.with_metrics([{"encoding": ""}], [of_parts], now, session)
     assert result["encoding"] == said

@@ -115,8 +115,8 @@ def main(parts: list[dict]) -> list[dict]:
 
 
 def metrics_of(claim: dict) -> set[str]:
-    """Return the names of all metrics of a claim and its parts."""
-    every = [claim, *parts_of(claim)]
+    """Return the names of all metrics of a claim, its parts and its condition."""
+    every = [one for one in (claim, *parts_of(claim), condition_of(claim)) if one]
     of_sides = (levels.get(METRIC, []) for one in every for _, levels in levels_of(one))
     return {name for names in (*(one["metrics"] for one in every), *of_sides) for name in names}
 
