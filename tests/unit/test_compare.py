@@ -740,6 +740,12 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         ({"asked": None}, {}, None),
         ({"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}]}, {"asked": {"a": 1}, "parts": [{"asked": {"a": 3}}]}, False),
         ({"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}]}, {"asked": {"a": 1}, "parts": []}, False),
+        # A claim whose condition is not shown has no parts.
+        (
+            {"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}], "verdict": "reproduced"},
+            {"asked": {"a": 1}, "parts": [], "verdict": "not testable here"},
+            None,
+        ),
     ],
 )
 def test_whether_a_finding_was_asked_the_same(a, b, alike):

@@ -12,6 +12,8 @@ from tests.conftest import recorded
 
 CLAIM = {"id": "a2020-c01", "statement": "It is so.", "a": {"runtime": ["docker"]}, "expected": "lower", "holds": "average"}
 OF_PARTS = {**CLAIM, "parts": [{"says": "one half", "expected": "lower"}, {"says": "another", "margin": 0.1}]}
+CONDITION = {"says": "a condition", "metrics": ["rate"], "a": {"runtime": ["docker"]}, "b": {}, "expected": "higher"}
+CONDITIONAL = {**CLAIM, "given": CONDITION}
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,8 @@ OF_PARTS = {**CLAIM, "parts": [{"says": "one half", "expected": "lower"}, {"says
         (CLAIM, {"untestable": "nobody can"}),
         (CLAIM, {"needs": ["cores_4"]}),
         (CLAIM, {"magnitude": {"low": 0.1, "high": 0.2, "of": "(a - b) / b"}}),
+        (CLAIM, {"given": CONDITION}),
+        (CONDITIONAL, {"given": {**CONDITION, "expected": "lower"}}),
         (OF_PARTS, {"parts": OF_PARTS["parts"][:1]}),
         (OF_PARTS, {"parts": [OF_PARTS["parts"][0], {"says": "another", "margin": 0.2}]}),
     ],
@@ -41,6 +45,10 @@ def test_what_decides_a_verdict_is_in_the_digest(claim, change):
 )
 def test_words_for_readers_are_not(change):
     assert book.digest({**OF_PARTS, **change}) == book.digest(OF_PARTS)
+
+
+def test_words_of_a_condition_are_not_in_the_digest():
+    assert book.digest({**CLAIM, "given": {**CONDITION, "says": "other words"}}) == book.digest(CONDITIONAL)
 
 
 def test_encodings_are_frozen_with_the_first_record(tmp_path):

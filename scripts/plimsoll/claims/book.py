@@ -128,7 +128,8 @@ def digest(claim: dict) -> str:
 
 def _encoding(claim: dict) -> dict:
     own = {key: value for key, value in claim.items() if key not in FOR_READERS}
-    return {**own, "parts": [_encoding(part) for part in claim.get("parts", [])]}
+    condition = {"given": _encoding(claim["given"])} if "given" in claim else {}
+    return {**own, **condition, "parts": [_encoding(part) for part in claim.get("parts", [])]}
 
 
 def levels_of(claim: dict) -> list[tuple[str, dict]]:

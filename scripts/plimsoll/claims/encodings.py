@@ -48,7 +48,7 @@ def of_metrics(metrics: Mapping[str, Mapping]) -> dict[str, str]:
 def with_metrics(results: Sequence[dict], claims: Sequence[dict], metrics: Mapping, session: Mapping) -> list[dict]:
     """Return the results that `with_notes` returned, with CHANGED for claims of which a metric changed since the session began.
 
-    Sessions of older versions with_notes no metrics. They get no remark.
+    Sessions of older versions noted no metrics. They get no remark.
     """
     now = of_metrics(metrics)
     changed = {name for name, digest in session.get("metrics", {}).items() if now.get(name) != digest}

@@ -81,7 +81,8 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     arrangement of what the paper leaves open.
 
     A verdict is `in_part` if a part could not be tested. It is also in part if the main parts are reproduced and an
-    aside is not (in every arrangement), or if the claim is inconclusive in an arrangement, or not tested in it.
+    aside is not (in every arrangement). So is a verdict on a claim that is inconclusive in an arrangement, or not tested
+    in it.
     """
     judged = list(zip(claim["parts"], results, strict=True))
     main = [result for part, result in judged if not part.get("aside")]

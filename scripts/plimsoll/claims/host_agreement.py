@@ -39,11 +39,12 @@ def standing(of_hosts: Iterable[str]) -> str:
 def asked_alike(a: Mapping, b: Mapping) -> bool | None:
     """Return whether two results of one claim are of the same test, part by part.
 
-    None if one of them does not say how it was tested.
+    None if one of them does not say how it was tested, or if its condition was not shown.
     """
     parts = [result.get("parts") or [result] for result in (a, b)]
     if len(parts[0]) != len(parts[1]):
-        return False
+        # A claim whose condition is not shown has no results of its parts.
+        return None if verdicts.NOT_TESTABLE in (a.get("verdict"), b.get("verdict")) else False
     told = [_alike(*pair) for pair in zip(*parts, strict=True)]
     return False if False in told else None if None in told else True
 

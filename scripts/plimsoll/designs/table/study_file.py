@@ -139,7 +139,7 @@ def columns_of(document: Mapping, claimed: Sequence[Mapping]) -> Columns:
     """Return the roles of columns. A metric that is called as a column makes the form wide, if there are no values."""
     about_metrics = document.get("metrics", {})
     named = {name: about.get("column", name) for name, about in about_metrics.items()}
-    from_claims = {metric: metric for claim in claimed for metric in claim.get("metrics", [])}
+    from_claims = {metric: metric for claim in claimed for one in _assertions(claim) for metric in one.get("metrics", [])}
     claimed_factors = {factor for claim in claimed for levels in _levels_of(claim) for factor in levels}
     factors = tuple(document["factors"]) if "factors" in document else None
     return Columns(
@@ -156,12 +156,17 @@ def lines_of(table, source: str) -> list[tuple[str, dict[str, str]]]:
     return tables.of_frame(table, source)
 
 
+def _assertions(claim: Mapping) -> list[Mapping]:
+    """Return a claim as it is written, with its condition and its parts."""
+    return [claim, claim.get("given", {}), *claim.get("parts", [])]
+
+
 def _levels_of(claim: Mapping) -> list[Mapping]:
     keys = ("a", "b", "scope", "except", "except_b", "relative_to", "order")
     found = [claim[key] for key in keys if key in claim]
     found = [one for each in found for one in (each if isinstance(each, list) else [each]) if isinstance(one, Mapping)]
     along = [{claim["along"]["factor"]: []}] if isinstance(claim.get("along"), Mapping) and "factor" in claim["along"] else []
-    return [*found, *along, *(levels for part in claim.get("parts", []) for levels in _levels_of(part))]
+    return [*found, *along, *(levels for one in _assertions(claim)[1:] for levels in _levels_of(one))]
 
 
 def gather(data: str | list, folder: Path, columns: Columns, factors_named: bool) -> tuple[list[Row], list[Path]]:
