@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from plimsoll import __main__ as stages
 from plimsoll import rounds
-from plimsoll.claims import decision_cost
+from plimsoll.claims import book, decision_cost
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.time_budget import costs, needs, two_stages
@@ -137,6 +137,15 @@ def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
     assert {blocks[path] for path in set(blocks) - asked} == {two_stages.FOR_FIGURES} and min(
         blocks[path] for path in asked
     ) == 5
+
+
+def test_claims_with_a_condition_are_among_those_of_a_first_stage(jha2021, plan_of):
+    plan = plan_of(jha2021)
+    nothing = two_stages.of_nothing(jha2021, plan)
+    conditional = {claim["id"] for claim in book.load("jha2021") if "given" in claim}
+    assert conditional and conditional <= set(nothing.parts)
+    # Cells of the condition: Linpack alone on two cores.
+    assert {path for path, cell in plan["cells"].items() if cell["case"] == "1a"} <= set(decision_cost.cells_of(nothing.rows))
 
 
 def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
