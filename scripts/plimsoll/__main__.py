@@ -148,7 +148,7 @@ def _runtimes(options: argparse.Namespace) -> None:
 
     wishes, image = dict(wish.split("=") for wish in options.wishes), plan_file.image(options.image)
     plans = {path.parent: plan_file.read(path) for path in options.plans}
-    observed = any(designs.find(plan["design"]).factors.OBSERVES_ENVIRONMENTS for plan in plans.values())
+    observed = any(designs.find(plan["design"]).factors.OBSERVES_RUNTIMES for plan in plans.values())
     look = partial(tries.look, results=options.plans[0].parent.parent)
     trying = isolation.Trying(image, restore.restore, partial(probing.trials, plans, image), look, observed)
     found = isolation.try_all(wishes, trying)

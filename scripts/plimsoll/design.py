@@ -35,7 +35,7 @@ class Factors:
     OF_RUN: tuple[str, ...] = ()  # columns of the table of runs that `Readings.of_run` fills
     OF_NOISE: tuple[str, ...] = ()  # keys by which the noise of cells differs most: it is pooled per kind
     OF_LEVELS: tuple[str, ...] = ()  # factors that make a kind of cells: variance is split per kind
-    OBSERVES_ENVIRONMENTS: bool = False  # whether a runtime's isolation is inspected from inside, when it is tried
+    OBSERVES_RUNTIMES: bool = False  # whether a runtime's isolation is inspected from inside, when it is tried
     STAGES: bool = False  # whether given hours are spent in stages (plimsoll.features.time_budget.two_stages)
     USUAL_HOURS: float | None = None  # hours that are spent if the user gives none; None: the profile sets repetitions
 

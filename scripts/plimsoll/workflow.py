@@ -256,7 +256,7 @@ class Workflow:
     def observed_images(self) -> list[str]:
         """Return the images of selected studies that observe their runtimes from inside."""
         chosen = (self.studies[name] for name in self.selected)
-        return sorted({loaded["image"] for loaded in chosen if loaded.design.factors.OBSERVES_ENVIRONMENTS})
+        return sorted({loaded["image"] for loaded in chosen if loaded.design.factors.OBSERVES_RUNTIMES})
 
     def forget_other_tries(self, runs: Iterable[tuple[str, str, int]]) -> bool:
         """Delete the results of trying runtimes on another system or in another folder that these runs (study, cell,

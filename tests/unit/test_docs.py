@@ -189,7 +189,7 @@ def test_a_block_of_python_runs(text):
     ast.parse(text)
     defined: dict = {}
     exec(text, defined)
-    for runtime in defined.get("ENVIRONMENTS", ()):
+    for runtime in defined.get("RUNTIMES", ()):
         assert runtime.label and runtime.name
 
 

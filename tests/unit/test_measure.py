@@ -232,7 +232,7 @@ def test_the_measuring_path_imports_no_heavy_library(design):
 
 @pytest.mark.parametrize(("name", "own"), [("bare", {"bare"}), ("podman", {"docker", "podman"}), ("docker-open", {"steps"})])
 def test_a_run_imports_the_runtime_that_it_uses_and_no_other(name, own):
-    files = {path.stem for path in Path(runtimes.__file__).parent.glob("*.py") if "ENVIRONMENTS = " in path.read_text()}
+    files = {path.stem for path in Path(runtimes.__file__).parent.glob("*.py") if "RUNTIMES = " in path.read_text()}
     script = (
         f"import sys, plimsoll.measure; from plimsoll import designs, runtimes; print(runtimes.find('{name}').name); "
         f"designs.find('splitting').attempts; print(*(m for m in sys.modules if m.startswith('plimsoll.runtimes.')))"

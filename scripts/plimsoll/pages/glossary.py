@@ -86,7 +86,7 @@ SHARED = (
     Term(
         "emulated virtual machine",
         "A virtual machine whose processor QEMU emulates, as no guest boots with KVM here. It shows that all works. It says "
-        "nothing about how fast virtual machines are, and no statement is judged by it.",
+        "nothing about how fast virtual machines are, and no claim is judged by it.",
         ("emulated virtual machines", "Emulated virtual machines"),
     ),
     Term("iteration", "One run of a benchmark that runs over and over.", ("iterations", "iteration")),

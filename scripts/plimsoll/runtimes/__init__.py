@@ -1,5 +1,5 @@
 """Runtimes, which start the nodes that programs run in: one file for each. Each file lists its runtimes in
-ENVIRONMENTS."""
+RUNTIMES."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -17,7 +17,7 @@ def find(name: str) -> Runtime:
     """
     import plimsoll.runtimes as package
 
-    if found := registry.only(package, "ENVIRONMENTS", name):
+    if found := registry.only(package, "RUNTIMES", name):
         return found
     return registry.find(known_steps() if name in known_steps() else known(), "runtime", name)
 
@@ -38,7 +38,7 @@ def known() -> dict[str, Runtime]:
     """Return every runtime by name."""
     import plimsoll.runtimes as package
 
-    return registry.members(package, "ENVIRONMENTS")
+    return registry.members(package, "RUNTIMES")
 
 
 @cache

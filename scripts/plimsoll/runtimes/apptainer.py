@@ -227,4 +227,4 @@ class Singularity(Apptainer):
         release(nodes)
 
 
-ENVIRONMENTS = (Singularity(),)
+RUNTIMES = (Singularity(),)

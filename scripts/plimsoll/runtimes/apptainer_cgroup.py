@@ -62,4 +62,4 @@ class SingularityCgroup(Apptainer):
         cgroup.remove(LABEL)
 
 
-ENVIRONMENTS = (SingularityCgroup(),)
+RUNTIMES = (SingularityCgroup(),)

@@ -180,4 +180,4 @@ class SingularityInstance(Apptainer):
                 cgroup.remove(f"{GROUPS}/{number}")
 
 
-ENVIRONMENTS = (SingularityInstance(),)
+RUNTIMES = (SingularityInstance(),)

@@ -38,4 +38,4 @@ class SingularityInstanceOnHost(SingularityInstance):
         return mounts.bind(START, "/.singularity.d/actions/start") if self.unpacked else []
 
 
-ENVIRONMENTS = (SingularityInstanceOnHost(),)
+RUNTIMES = (SingularityInstanceOnHost(),)

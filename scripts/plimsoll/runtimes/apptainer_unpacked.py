@@ -15,4 +15,4 @@ class SingularityUnpacked(Singularity):
     unpacked = True
 
 
-ENVIRONMENTS = (SingularityUnpacked(),)
+RUNTIMES = (SingularityUnpacked(),)

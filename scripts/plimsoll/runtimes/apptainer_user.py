@@ -140,4 +140,4 @@ def _ended(process: str) -> bool:
     return process.isdigit() and not Path(f"/proc/{process}").exists()
 
 
-ENVIRONMENTS = (SingularityUser(), SingularitySharens(), SingularitySharensTwoCopies())
+RUNTIMES = (SingularityUser(), SingularitySharens(), SingularitySharensTwoCopies())

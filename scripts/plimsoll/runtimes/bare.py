@@ -75,4 +75,4 @@ class Bare(Runtime):
             raise problems[0]
 
 
-ENVIRONMENTS = (Bare(),)
+RUNTIMES = (Bare(),)

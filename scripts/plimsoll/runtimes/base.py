@@ -290,7 +290,7 @@ class Runtime(ABC):
         """Return the names of all nodes that exist, of any run."""
         return []
 
-    def sweep(self) -> None:  # noqa: B027 - not every environment leaves something
+    def sweep(self) -> None:  # noqa: B027 - not every runtime leaves something
         """Remove the leftovers of a killed run."""
 
     def forget(self) -> list[str]:

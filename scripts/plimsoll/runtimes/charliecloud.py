@@ -180,4 +180,4 @@ def _remove(beside: Path) -> None:
     shutil.rmtree(beside, ignore_errors=True)
 
 
-ENVIRONMENTS = (Charliecloud(),)
+RUNTIMES = (Charliecloud(),)

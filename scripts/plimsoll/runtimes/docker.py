@@ -313,4 +313,4 @@ def _ended(process: Path) -> bool:
         return True
 
 
-ENVIRONMENTS = (Docker(), DockerPtrace())
+RUNTIMES = (Docker(), DockerPtrace())

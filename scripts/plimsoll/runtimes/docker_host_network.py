@@ -20,4 +20,4 @@ class DockerHostNetwork(Docker):
         return super().privileges()._replace(shares=("net", "user"), why="what the network namespace costs is what is measured")
 
 
-ENVIRONMENTS = (DockerHostNetwork(),)
+RUNTIMES = (DockerHostNetwork(),)

@@ -318,4 +318,4 @@ def said(parent: str) -> str:
     return f": {words.removeprefix('parent: ')}" if words else ""
 
 
-ENVIRONMENTS = (DockerNested(),)
+RUNTIMES = (DockerNested(),)

@@ -39,4 +39,4 @@ class DockerOpenVSwitch(Docker):
         self.network.sweep()
 
 
-ENVIRONMENTS = (DockerOpenVSwitch(),)
+RUNTIMES = (DockerOpenVSwitch(),)

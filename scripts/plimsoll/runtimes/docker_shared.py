@@ -114,4 +114,4 @@ class DockerSharedPtrace(DockerShared):
         return super().privileges()._replace(added=("CAP_SYS_PTRACE",), why=why)
 
 
-ENVIRONMENTS = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon(), DockerSharedProcesses())
+RUNTIMES = (DockerSharedPtrace(), DockerShared(), DockerSharedDaemon(), DockerSharedProcesses())

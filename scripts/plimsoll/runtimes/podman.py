@@ -161,4 +161,4 @@ def _may_raise_limits() -> bool:
     return bool(int(effective, 16) >> CAP_SYS_RESOURCE & 1)
 
 
-ENVIRONMENTS = (Podman(),)
+RUNTIMES = (Podman(),)

@@ -124,4 +124,4 @@ def _refuse_missing(wanted: Sequence[Mapping[str, str]]) -> None:
             raise Unavailable(f"{what} is not installed")
 
 
-ENVIRONMENTS = (PodmanRootless(),)
+RUNTIMES = (PodmanRootless(),)

@@ -196,4 +196,4 @@ def _kill(processes) -> None:
             os.kill(process, signal.SIGKILL)
 
 
-ENVIRONMENTS = (VirtualMachine(), Emulated())
+RUNTIMES = (VirtualMachine(), Emulated())

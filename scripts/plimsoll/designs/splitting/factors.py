@@ -64,7 +64,7 @@ class Factors(design.Factors):
     CELL, PLAN, RECORD = SplittingCell, SplittingPlan, SplittingRecord
     SIZES = ("containers", "ranks", "ranks_per_container", "cores")
     OF_RUN = ("transport", "single_copy", "network_bytes")
-    OBSERVES_ENVIRONMENTS = True
+    OBSERVES_RUNTIMES = True
     STAGES = True
     USUAL_HOURS = 1.0
     OF_NOISE = ("runtime",)

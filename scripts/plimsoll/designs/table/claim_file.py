@@ -67,7 +67,7 @@ def _checked(claimed: WrittenClaims) -> WrittenClaims:
     The table is read by the metrics and factors that claims name, so this comes before it.
     """
     usual = {"id": "table-c01", "section": "", "shown_in": [], "question": QUESTION, "metrics": ["any"], "needs": []}
-    questions = claimed.questions or {QUESTION: "Which statements hold?"}
+    questions = claimed.questions or {QUESTION: "Which claims hold?"}
     for number, claim in enumerate(claimed.written):
         document = {"study": "table", "questions": questions, "claims": [{**usual, "kind": _kind(claim), **claim}]}
         yaml_files.check(document, "claims", claimed.where(number))

@@ -113,7 +113,7 @@ def assemble(document: Mapping, rows: list[Row], printed: list[Row], at: At, fil
     levels = {factor: sorted({_level(row, factor) for row in (*rows, *printed)}) for factor in factors}
     study = {
         **{"id": document["id"], "design": DESIGN.name, "title": document.get("title", document["id"])},
-        "question": document.get("question", "Which statements do these measurements support?"),
+        "question": document.get("question", "Which claims do these measurements support?"),
         "citation": document.get("citation", {"authors": "its authors", "venue": "a table", "year": ""}),
         "alpha": document.get("alpha", ALPHA),
         **{"factors": factors, "levels": levels, "metrics": found, "experiments": {}, "figures": {}},

@@ -31,7 +31,7 @@ def judge(
     directory: options.Directory = None,
     json: options.AsJson = False,
 ) -> int:
-    """Say which statements a table of measurements supports.
+    """Say which claims a table of measurements supports.
 
     Nothing is measured. The rows come from a table in CSV or Parquet, or from what hyperfine, Google Benchmark,
     pytest-benchmark, Criterion, ReFrame or the Phoronix Test Suite have written. They may lie in a zip, also in one of
