@@ -37,7 +37,10 @@ EDITS = {
         set(),
     ),
     "a statistic, and what a table shows": (
-        [(f"{PACKAGE}/analysis/paper_tests.py", 'method="holm"', 'method="bonf"'), (TABLE, 'asked.read("environments")', "{}")],
+        [
+            (f"{PACKAGE}/analysis/paper_tests.py", 'method="holm"', 'method="bonf"'),
+            (TABLE, 'request.read("environments")', "{}"),
+        ],
         {"tests", "table", "claims", "sessions", "verdicts", "report"},
     ),
     "the style of the pages": (

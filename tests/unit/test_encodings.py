@@ -116,8 +116,10 @@ def test_a_verdict_says_that_one_of_its_metrics_changed(change, said):
 
 def test_sessions_together_have_the_remarks_of_each():
     changed, now = ({"encoding": said, "hangs_on": said, "answered_by": {"0": "x"}} for said in (encodings.CHANGED, ""))
-    for each in ([changed, now], [now, changed], [{}, changed]):
+    not_noted = {**now, "encoding": encodings.NOT_NOTED}
+    for each in ([changed, now], [now, changed], [{}, changed], [not_noted, changed]):
         assert encodings.combined_notes(each)["encoding"] == encodings.CHANGED
+    assert encodings.combined_notes([not_noted, now])["encoding"] == encodings.NOT_NOTED
     assert encodings.combined_notes([now, now]) == now and encodings.combined_notes([now, {}])["answered_by"] == {}
 
 

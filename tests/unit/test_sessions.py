@@ -276,7 +276,7 @@ def test_three_sessions_are_judged_as_sessions(three, config, small_host):
     assert told["over"]["by_session"] and len(compared_together) > 10
     assert {len(result["sessions"]) for result in results} == {3}
     assert results[0]["sessions"][1] == verdicts.INCONCLUSIVE
-    assert [result["encoding"] for result in results[:2]] == [encodings.CHANGED, ""]
+    assert [result["encoding"] for result in results[:2]] == [encodings.CHANGED, encodings.NOT_NOTED]
     assert all("answered_by" in result for result in results)
     shown = pages_sessions.for_template(told)
     (differing,) = shown["differing"]

@@ -61,12 +61,12 @@ def with_metrics(results: Sequence[dict], claims: Sequence[dict], metrics: Mappi
 def combined_notes(each: Sequence[Mapping]) -> dict:
     """Return what readers must know of a claim whose sessions count together. `each` has its results, the newest session last.
 
-    The verdict rests on all sessions. It therefore gets the first remark on an encoding that any of them has.
+    The verdict rests on all sessions. It therefore gets the gravest remark on an encoding that any of them has.
     """
-    remarks = (result.get("encoding") for result in each)
+    remarks = {result.get("encoding") for result in each}
     newest = each[-1]
     return {
-        "encoding": next(filter(None, remarks), ""),
+        "encoding": next((one for one in (CHANGED, NOT_NOTED) if one in remarks), ""),
         "hangs_on": newest.get("hangs_on", ""),
         "answered_by": newest.get("answered_by", {}),
     }

@@ -80,9 +80,8 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     Its `parts` say what each part states, its verdict, and why it could not be tested. The main parts decide, in each
     arrangement of what the paper leaves open.
 
-    A verdict is `in_part` if a part could not be tested. It is also in part if the main parts are reproduced and an
-    aside is not (in every arrangement). So is a verdict on a claim that is inconclusive in an arrangement, or not tested
-    in it.
+    A verdict is `in_part` if a part could not be tested, or if the claim is inconclusive or not tested in an arrangement. It
+    is also in part if the main parts are reproduced and an aside is not, in every arrangement.
     """
     judged = list(zip(claim["parts"], results, strict=True))
     main = [result for part, result in judged if not part.get("aside")]
