@@ -109,11 +109,11 @@ def test_a_condition_gets_its_blocks_even_if_a_part_is_contradicted():
     """Elsewhere side a of the other part is half as high. Without the condition, the claim would not be decided by that."""
     condition = Part(("c1", 2, ""), {**RESULT, "condition": True}, [row(4, cells="cd")])
     noise, known = Noise([part(4)], {"cells": {}}, ()), OtherMeasurements([part(40, effect=-0.5)])
-    (need,) = needs.of_claims({"c1": [part(4), condition]}, [], noise, ALPHA, known).needs
+    (need,) = needs.of_claims({"c1": [part(0), condition]}, [], noise, ALPHA, known).needs
     enough = blocks.sample_size(NOISE, math.log1p(0.05), ALPHA)
     assert set(need.blocks) == set("abcd") and need.blocks["c"] == enough > need.blocks["a"]
     another = condition._replace(result=RESULT)
-    (need,) = needs.of_claims({"c1": [part(4), another]}, [], noise, ALPHA, known).needs
+    (need,) = needs.of_claims({"c1": [part(0), another]}, [], noise, ALPHA, known).needs
     assert set(need.blocks) == set("ab")
 
 
