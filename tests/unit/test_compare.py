@@ -740,10 +740,19 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         ({"asked": None}, {}, None),
         ({"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}]}, {"asked": {"a": 1}, "parts": [{"asked": {"a": 3}}]}, False),
         ({"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}]}, {"asked": {"a": 1}, "parts": []}, False),
-        # A claim whose condition is not shown has no parts.
+        # A claim whose condition is not shown has no parts, or the condition as one more part.
         (
-            {"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}], "verdict": "reproduced"},
-            {"asked": {"a": 1}, "parts": [], "verdict": "not testable here"},
+            {"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}] * 2, "reason": None},
+            {"asked": {"a": 1}, "parts": [], "reason": "it is tested only if so; here that is contradicted"},
+            None,
+        ),
+        (
+            {"asked": {"a": 1}, "parts": [{"asked": {"a": 2}}] * 2, "reason": None},
+            {
+                "asked": {"a": 1},
+                "parts": [{"asked": {"a": 2}}] * 3,
+                "reason": "it is tested only if so; here that is inconclusive",
+            },
             None,
         ),
     ],

@@ -51,6 +51,17 @@ def test_words_of_a_condition_are_not_in_the_digest():
     assert book.digest({**CLAIM, "given": {**CONDITION, "says": "other words"}}) == book.digest(CONDITIONAL)
 
 
+@pytest.mark.parametrize("claim", [CONDITIONAL, {**OF_PARTS, "given": CONDITION}])
+def test_a_condition_is_the_last_part_of_a_sentence_and_takes_nothing_from_the_claim(claim):
+    """The needs of a claim are not those of its condition, nor is its rule."""
+    claim = {**claim, "needs": ["cores_4"], "metrics": ["others"]}
+    *own, condition = book.parts_of(book.with_condition_as_part(claim))
+    without = {key: value for key, value in claim.items() if key != "given"}
+    assert [{**part, "says": ""} for part in own] == [{**part, "says": ""} for part in book.parts_of(without) or [without]]
+    assert condition == {**CONDITION, "id": CLAIM["id"], "statement": CLAIM["statement"], "needs": []}
+    assert book.condition_of(claim) == {**CONDITION, "id": CLAIM["id"], "needs": []} and book.condition_of(without) is None
+
+
 def test_encodings_are_frozen_with_the_first_record(tmp_path):
     sessions.freeze(tmp_path, {"a": "1"}, {"m": "1"})
     sessions.freeze(tmp_path, {"a": "2"}, {"m": "2"})

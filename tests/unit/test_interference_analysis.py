@@ -1,5 +1,7 @@
 """From iterations to statistics, tables, recommendations and verdicts, for made-up iterations with known effects."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from plimsoll.designs.interference import papers, recommend, run_tables
 from plimsoll.designs.interference import tests as statistics_table
 from plimsoll.designs.interference.cells import views
 from plimsoll.designs.interference.factors import FREE, OTHER_CORE, PLACEMENTS, SAME_CORE
-from plimsoll.pages import wording
+from plimsoll.pages import procedure_words, wording
 from plimsoll.planning import planner
 
 from tests import worlds
@@ -257,23 +259,74 @@ def test_two_netperf_with_a_core_each_share_none_and_are_left_out_without_limits
     assert result["verdict"] == verdicts.NOT_TESTABLE and not rows
 
 
+def of_linpack_alone(times: float) -> dict:
+    """Return an effect: what a second core is worth to Linpack alone."""
+    return {"metrics": ["floating_point_rate"], "where": {"case": ["1a"]}, "times": times}
+
+
+def of_two_bonnie(times: float, spread: float = 1.0) -> dict:
+    """Return an effect: what two Bonnie++ with limits leave each other of the disk."""
+    where = {"case": ["3b"], "co_runner": ["bonnie"]}
+    return {"metrics": ["block_output"], "where": where, "times": times, "spread": spread}
+
+
+def conditional(study, planned, name, effect):
+    """Return the result of a claim with a condition, and its comparisons, in a world with one effect."""
+    claim = next(claim for claim in book.load("jha2021") if claim["id"] == f"jha2021-{name}")
+    world = worlds.World(study, planned, [effect])
+    return evaluate.one(claim, world, evaluate.contrast_finders(planned, study), study["alpha"])
+
+
 @pytest.mark.parametrize(
-    ("name", "effect", "reason"),
+    ("name", "effect", "standing"),
     [
-        ("c01", {"metrics": ["floating_point_rate"], "where": {"case": ["1a"]}, "times": 1.4}, ""),
-        ("c01", {"metrics": ["floating_point_rate"], "where": {"case": ["1a"]}, "times": 1.0}, "(inconclusive)"),
-        ("c01", {"metrics": ["floating_point_rate"], "where": {"case": ["1a"]}, "times": 0.8}, "(contradicted)"),
-        ("c65", {"metrics": ["block_output"], "where": {"case": ["3b"], "co_runner": ["bonnie"]}, "times": 0.555}, ""),
-        ("c65", {"metrics": ["block_output"], "where": {"case": ["3b"], "co_runner": ["bonnie"]}, "times": 0.8}, "smaller)"),
+        ("c01", of_linpack_alone(0.8), "contradicted"),
+        ("c04", of_linpack_alone(0.8), "contradicted"),
+        ("c65", of_two_bonnie(0.8), "reproduced, smaller"),
+        ("c65", of_two_bonnie(1.0), "contradicted"),
     ],
 )
-def test_a_claim_is_tested_only_if_its_condition_is_shown(planned, jha2021, name, effect, reason):
+def test_a_claim_is_tested_only_if_its_condition_is_shown(planned, jha2021, name, effect, standing):
     """Gains of Linpack need a second core that is worth something, and gains of Bonnie++ a disk that two share."""
-    world = worlds.World(jha2021, planned, [effect])
-    claim = next(claim for claim in book.load("jha2021") if claim["id"] == f"jha2021-{name}")
-    result, rows = evaluate.one(claim, world, evaluate.contrast_finders(planned, jha2021), jha2021["alpha"])
-    assert (result["verdict"] == verdicts.NOT_TESTABLE, not rows) == (bool(reason), bool(reason))
-    assert result["reason"].startswith("it is tested only if ") == bool(reason) and result["reason"].endswith(reason)
+    result, rows = conditional(jha2021, planned, name, effect)
+    assert (result["verdict"], rows) == (verdicts.NOT_TESTABLE, [])
+    assert result["reason"].startswith("it is tested only if ") and result["reason"].endswith(f"; here that is {standing}")
+
+
+@pytest.mark.parametrize(
+    ("name", "effect", "standing", "parts"),
+    [
+        ("c01", of_linpack_alone(1.0), "inconclusive", 2),
+        ("c04", of_linpack_alone(1.0), "inconclusive", 6),
+        ("c65", of_two_bonnie(0.61, 35), "reproduced, of unclear size", 2),
+    ],
+)
+def test_a_claim_whose_condition_more_runs_may_show_is_inconclusive(planned, jha2021, name, effect, standing, parts):
+    """The condition is one more part, so that blocks for it are planned, too."""
+    result, rows = conditional(jha2021, planned, name, effect)
+    assert result["verdict"] == verdicts.INCONCLUSIVE and result["reason"].endswith(f"; here that is {standing}")
+    assert (result["p"], result["in_part"], result["arrangements"]) == (None, False, {})
+    assert [part.get("condition", False) for part in result["parts"]] == [False] * (parts - 1) + [True]
+    assert {row["metric"] for row in rows if row["part"] == parts} == set(effect["metrics"])
+
+
+@pytest.mark.parametrize(("name", "effect"), [("c01", of_linpack_alone(1.4)), ("c65", of_two_bonnie(0.555))])
+def test_a_claim_whose_condition_is_shown_says_the_condition(planned, jha2021, name, effect):
+    result, rows = conditional(jha2021, planned, name, effect)
+    assert rows and not result["reason"] and not result["parts"]
+    said = procedure_words.sentence(result["asked"], ["X"], len(rows), lambda factor, name: name)
+    assert re.search(r"\? Asked only if .*, which is shown here\.$", said)
+
+
+def test_what_a_claim_needs_is_tested_before_its_condition(planned, jha2021):
+    """The reason is then the missing need alone, as of a claim without a condition."""
+    claim = next(claim for claim in book.load("jha2021") if claim["id"] == "jha2021-c01")
+    lacking = {**claim, "needs": [*claim["needs"], "own_program"]}
+    world = worlds.World(jha2021, planned, [of_linpack_alone(0.8)])
+    finders = evaluate.contrast_finders(planned, jha2021)
+    result, rows = evaluate.one(lacking, world, finders, jha2021["alpha"])
+    assert (result["verdict"], rows) == (verdicts.NOT_TESTABLE, [])
+    assert result["reason"] == f"it needs {world.unmet_needs['own_program']}"
 
 
 def test_metrics_of_one_run_share_a_vote_and_each_benchmark_has_one(planned, jha2021):

@@ -105,6 +105,18 @@ def test_one_metric_of_a_vote_contradicts_it():
     assert need.blocks == dict.fromkeys("ab", blocks.sample_size(NOISE, math.log1p(-0.05) - high, ALPHA / 3))
 
 
+def test_a_condition_gets_its_blocks_even_if_a_part_is_contradicted():
+    """Elsewhere side a of the other part is half as high. Without the condition, the claim would not be decided by that."""
+    condition = Part(("c1", 2, ""), {**RESULT, "condition": True}, [row(4, cells="cd")])
+    noise, known = Noise([part(4)], {"cells": {}}, ()), OtherMeasurements([part(40, effect=-0.5)])
+    (need,) = needs.of_claims({"c1": [part(0), condition]}, [], noise, ALPHA, known).needs
+    enough = blocks.sample_size(NOISE, math.log1p(0.05), ALPHA)
+    assert set(need.blocks) == set("abcd") and need.blocks["c"] == enough > need.blocks["a"]
+    another = condition._replace(result=RESULT)
+    (need,) = needs.of_claims({"c1": [part(0), another]}, [], noise, ALPHA, known).needs
+    assert set(need.blocks) == set("ab")
+
+
 def test_votes_are_told_apart_by_benchmarks():
     """A table of comparisons has NaN where a comparison has no reference, and no benchmarks."""
     table = pd.DataFrame(VOTES).drop(columns="benchmark").assign(claim="c1", part=1, reference_a=math.nan, arrangement="")

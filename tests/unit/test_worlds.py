@@ -32,7 +32,7 @@ XEON, OF_PAPER = "xeon-e5-2697v4", {"amaral2015": "xeon-e5-2630l"}
 # Claims that a world without effects reproduces although their sentence names a difference, and why.
 WITHOUT_EFFECTS = {
     "jha2021-c63": "the exception is about Y-Cruncher, which another program stands in for: only the rest is tested",
-    "jha2021-c87": "the exception is about two Netperf, which have no baseline here: only the rest is tested",
+    "jha2021-c87": "the exception is about two Netperf in one container, which have no baseline here: only the rest is tested",
 }
 
 

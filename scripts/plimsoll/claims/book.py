@@ -100,18 +100,24 @@ def load_all() -> dict[str, list[dict]]:
 
 def parts_of(claim: dict) -> list[dict]:
     """Return the assertions (`parts`) of a claim as claims. A part takes the keys that it does not have from the claim."""
-    own = {key: value for key, value in without_condition(claim).items() if key != "parts"}
+    own = _without(claim, "parts", "given")
     return [{**own, **part} for part in claim.get("parts", [])]
 
 
 def condition_of(claim: dict) -> dict | None:
     """Return what must be shown before a claim is tested (`given`) as a claim; None if nothing must."""
-    return {"id": claim["id"], "needs": claim["needs"], **claim["given"]} if "given" in claim else None
+    return {"id": claim["id"], "needs": [], **claim["given"]} if "given" in claim else None
 
 
-def without_condition(claim: dict) -> dict:
-    """Return a claim as it is tested once its condition is shown."""
-    return {key: value for key, value in claim.items() if key != "given"}
+def with_condition_as_part(claim: dict) -> dict:
+    """Return a claim that has a condition as a sentence whose last part is the condition."""
+    whole = {key: value for key, value in claim.items() if key in FOR_READERS | {"id", "metrics", "needs"}}
+    parts = parts_of(claim) or [{"says": claim["statement"], **_without(claim, "given")}]
+    return {**whole, "parts": [*parts, condition_of(claim)]}
+
+
+def _without(claim: dict, *keys: str) -> dict:
+    return {key: value for key, value in claim.items() if key not in keys}
 
 
 def main(parts: list[dict]) -> list[dict]:

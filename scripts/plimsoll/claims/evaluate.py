@@ -17,6 +17,9 @@ from plimsoll.planning import availability
 # What a comparison is expected to show after its sides are exchanged.
 MIRRORED = {"higher": "lower", "lower": "higher", "not_lower": "not_higher", "not_higher": "not_lower"}
 NO_CELLS = "the design has no two cells on this host that it compares"
+# In words: a condition that is shown, so that its claim is tested; one that more runs may show.
+SHOWN = (verdicts.REPRODUCED, f"{verdicts.REPRODUCED}, {verdicts.AS_LARGE}")
+OPEN = (verdicts.INCONCLUSIVE, f"{verdicts.REPRODUCED}, {verdicts.UNCLEAR}")
 # For each arrangement in words, a function from a claim to its contrasts.
 Finders = Mapping[str, Callable[[dict], list]]
 
@@ -94,10 +97,35 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
 def one(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> tuple[dict, list[dict]]:
     """Return the result of a claim, part by part if it has parts, and its comparisons.
 
-    `finders` gives the design's contrasts of a claim for each arrangement of what the paper leaves open.
+    `finders` gives the design's contrasts of a claim for each arrangement of what the paper leaves open. If a claim
+    cannot be tested here, its condition is not tested either.
     """
-    if reason := _not_given(claim, observations, finders, alpha):
+    judged = _sentence(claim, observations, finders, alpha)
+    condition = book.condition_of(claim)
+    if condition is None or judged[0]["verdict"] == verdicts.NOT_TESTABLE:
+        return judged
+    found, _ = _part(condition, observations, finders, Levels(alpha, alpha))
+    standing = _standing(found, "magnitude" in condition)
+    if standing in SHOWN:
+        return judged
+    reason = f"it is tested only if {condition['says']}; here that is {standing}"
+    if standing not in OPEN:
         return findings.empty_result(claim, verdicts.NOT_TESTABLE, reason), []
+    result, rows = _sentence(book.with_condition_as_part(claim), observations, finders, alpha)
+    return findings.of_open_condition(result, reason), rows
+
+
+def _standing(condition: dict, sized: bool) -> str:
+    """Return in words how a condition stands, from its result. Its size counts if the paper prints one (`sized`)."""
+    if condition["verdict"] == verdicts.NOT_TESTABLE:
+        return f"not testable ({condition['reason']})"
+    if sized and condition["verdict"] == verdicts.REPRODUCED:
+        return f"{verdicts.REPRODUCED}, {condition['size'] or verdicts.UNCLEAR}"
+    return condition["verdict"]
+
+
+def _sentence(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> tuple[dict, list[dict]]:
+    """Return the result of a claim and its comparisons, whatever its condition is."""
     parts = book.parts_of(claim) or [claim]
     judged = [_part(part, observations, finders, levels) for part, levels in zip(parts, _levels(parts, alpha), strict=True)]
     rows = [{**row, "part": number} for number, (_, compared) in enumerate(judged, 1) for row in compared]
@@ -107,22 +135,6 @@ def one(claim: dict, observations: StudyObservations, finders: Finders, alpha: f
     # Counts have no p: their evidence is certain.
     result["p"] = (verdicts.p_of(evidence, alpha) or None) if any(evidence) else None
     return result, rows
-
-
-def _not_given(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> str:
-    """Return in words that the condition of a claim is not shown; empty if it is, or if the claim has none.
-
-    A condition is shown if it is reproduced, as large as the paper prints it.
-    """
-    condition = book.condition_of(claim)
-    if condition is None:
-        return ""
-    result, _ = _part(condition, observations, finders, Levels(alpha, alpha))
-    size = result["size"] if "magnitude" in condition else verdicts.AS_LARGE
-    if (result["verdict"], size) == (verdicts.REPRODUCED, verdicts.AS_LARGE):
-        return ""
-    found = result["reason"] or ", ".join(filter(None, [result["verdict"], result["size"]]))
-    return f"it is tested only if {condition['says']} ({found})"
 
 
 def _levels(parts: list[dict], alpha: float) -> list[Levels]:

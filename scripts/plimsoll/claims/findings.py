@@ -15,7 +15,10 @@ DIFFERENCES = ("higher", "lower", "better", "worse")
 # Interference ratio of a metric of which less is better. It has the sign of a gain (jha2021, equation 1).
 LESS_IS_BETTER = "IR = (mu - mu_i) / mu"
 # Keys of a claim that say how it was tested.
-ASKED = ("a", "b", "scope", "along", "order", "expected", "quantity", "cv", "except", "except_b", "opposite", "relative_to")
+ASKED = (
+    *("a", "b", "scope", "along", "order", "expected", "quantity", "cv", "except", "except_b", "opposite", "relative_to"),
+    "given",
+)
 OF_PART = (
     *("verdict", "reason", "holds", "margin", "quantity", "paper_magnitude", "size", "whole", "stands_out", "comparisons"),
     *("p_supports", "p_opposes", "asked", "arrangements", "bound", "alike"),
@@ -112,6 +115,16 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     but = verdict == verdicts.REPRODUCED and any(one["verdict"] != verdict or one.get("in_part") for one in asides)
     some = verdicts.in_part(verdict, [*each, *(one["verdict"] for one in _unfit(main, arranged).values())])
     return {**whole, "parts": parts, "in_part": some or (verdict in verdicts.SETTLED and (missing or but))}
+
+
+def of_open_condition(result: dict, reason: str) -> dict:
+    """Return the result of a claim whose condition is open. `result` has the condition as its last part.
+
+    The claim is inconclusive, whatever its other parts show.
+    """
+    *parts, condition = result["parts"]
+    undecided = {"verdict": verdicts.INCONCLUSIVE, "reason": reason, "p": None, "size": "", "in_part": False}
+    return {**result, **undecided, "arrangements": {}, "parts": [*parts, {**condition, "condition": True}]}
 
 
 def _arrangements(asked: list[dict]) -> list[str]:

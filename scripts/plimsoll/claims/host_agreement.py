@@ -43,8 +43,8 @@ def asked_alike(a: Mapping, b: Mapping) -> bool | None:
     """
     parts = [result.get("parts") or [result] for result in (a, b)]
     if len(parts[0]) != len(parts[1]):
-        # A claim whose condition is not shown has no results of its parts.
-        return None if verdicts.NOT_TESTABLE in (a.get("verdict"), b.get("verdict")) else False
+        # A claim whose condition is not shown has no results of its parts, or one more part for it.
+        return None if a.get("reason") or b.get("reason") else False
     told = [_alike(*pair) for pair in zip(*parts, strict=True)]
     return False if False in told else None if None in told else True
 

@@ -40,7 +40,12 @@ def sentence(procedure: dict, labels: list[str], comparisons: int, level: Level)
     """
     rule = HOLDS[procedure["holds"]].format(comparisons) if comparisons > 1 else ONE
     said = _of_two_metrics(procedure, level) or f"{_metrics(procedure, labels)} {_said(procedure, level)}"
-    return f"Asked: is {said}, {rule}?{_left_out(procedure, level)}"
+    return " ".join(filter(None, [f"Asked: is {said}, {rule}?{_left_out(procedure, level)}", condition(procedure)]))
+
+
+def condition(procedure: dict) -> str:
+    """Return what had to be shown before a claim was tested, and was; empty if nothing had to be."""
+    return f"Asked only if {procedure['given']['says']}, which is shown here." if procedure.get("given") else ""
 
 
 def _of_two_metrics(procedure: dict, level: Level) -> str:

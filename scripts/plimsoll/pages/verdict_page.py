@@ -238,9 +238,9 @@ def level_of(study: Study) -> procedure_words.Level:
 
 
 def _asked(result: dict, rows: list[dict], level: procedure_words.Level) -> str:
-    """Return the question that was tested; empty for a claim of several parts, as each part has its own."""
+    """Return the question that was tested. For a claim of several parts it is only the condition: each part has its own."""
     if result["parts"] or not rows:
-        return ""
+        return procedure_words.condition(result["asked"]) if rows else ""
     return procedure_words.sentence(result["asked"], list(dict.fromkeys(row["label"] for row in rows)), len(rows), level)
 
 

@@ -106,7 +106,7 @@ def needed(result: Mapping) -> str:
 
 def _asked(result: dict, rows: list[dict], judged: JudgedStudy) -> str:
     if result["parts"] or not rows:
-        return ""
+        return procedure_words.condition(result["asked"]) if rows else ""
     labels = list(dict.fromkeys(row["label"] for row in rows))
     return procedure_words.sentence(result["asked"], labels, len(rows), verdict_page.level_of(judged.study))
 

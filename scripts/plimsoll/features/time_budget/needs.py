@@ -269,13 +269,18 @@ def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: OtherMeasu
     """Return the blocks by cell that decide a claim; empty if that is not known.
 
     All parts must be shown, or one must be contradicted. If other measurements contradict a part, contradicting it is enough.
+    The condition of a claim is decided in any case.
     """
     numbers = {part.name[1] for part in parts}
     against = {part.name: _opposed(part, noise, alpha / len(numbers), known) for part in parts}
+    conditions = [part for part in parts if part.result.get("condition")]
+    first = [against[part.name] or _supported(part, noise, alpha, blocks.POWER, known) for part in conditions]
+    if not all(first):
+        return {}
     for number in sorted(numbers):
         in_each_arrangement = [against[part.name] for part in parts if part.name[1] == number]
         if all(in_each_arrangement):
-            return _merged(in_each_arrangement)
+            return _merged([*first, *in_each_arrangement])
     # All must be shown with this power together, so each one needs more.
     power = blocks.POWER ** (1 / max(1, sum(part.number for part in parts)))
     chosen = [against[part.name] or _supported(part, noise, alpha, power, known) for part in parts]

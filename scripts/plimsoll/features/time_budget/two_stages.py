@@ -193,22 +193,14 @@ def _started(runs: pd.DataFrame) -> set[float]:
 
 
 def of_nothing(study: Study, plan: Plan) -> StudyState:
-    """Judge a study as if nothing were measured: its parts are all that can be tested here.
-
-    Conditions of claims are left out. None can be shown without data, and a first stage is for these claims, too.
-    """
+    """Judge a study as if nothing were measured: its parts are all that can be tested here."""
     nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
-    claims = [book.without_condition(claim) for claim in book.load(study["id"])]
-    return _of_claims(claims, study, plan, nothing, pd.DataFrame())
+    return of_tables(study, plan, nothing, pd.DataFrame())
 
 
 def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> StudyState:
     """Judge a study by its tables of observations and of runs."""
-    return _of_claims(book.load(study["id"]), study, plan, observations, runs)
-
-
-def _of_claims(claims: list[dict], study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> StudyState:
-    measured = StudyObservations(study, plan, observations, runs, brief=True)
+    measured, claims = StudyObservations(study, plan, observations, runs, brief=True), book.load(study["id"])
     results, rows = evaluate.evaluate(claims, measured, study["alpha"])
     strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
     parts = needs.parts_of(results, rows, measured.metrics)
