@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what only the tests need: an ssh client, and an ssh server that is no service of the machine
-# (tests/containers/another.py). It also installs a Python that other users may run too, and Slurm, whose daemons a test
-# starts and ends (tests/cluster/slurm.py), and a browser (browser.sh). Where Slurm or the browser is unavailable its tests are skipped.
+# (tests/containers/another.py). It also installs a Python that other users may run too, a compiler of MPI programs, a
+# browser (browser.sh), and Slurm, whose daemons a test starts and ends (tests/cluster/slurm.py). Where Slurm or the
+# browser is unavailable its tests are skipped.
 . "$(dirname "$0")/common.sh"
 
 is_root || exit 0
 alone "$0"
-need_packages "A test" dropbear-bin openssh-client python3 python3-venv
+need_packages "A test" dropbear-bin openssh-client python3 python3-venv libopenmpi-dev openmpi-bin
 bash "$PROJECT/scripts/setup/browser.sh" || say "the tests of pages in a browser will be skipped"
 
 # None of the daemons becomes a service of the machine, neither now nor at its next start. A killed set-up may have left
