@@ -390,6 +390,16 @@ def test_files_of_a_trace_are_those_that_were_found(tmp_path):
     assert list(map(str, files._of_trace(trace, tmp_path))) == ["/usr/bin/python3", "/work/case.txt", "/usr/share/x"]
 
 
+def test_the_interpreter_of_a_script_is_packed_by_the_name_that_the_script_has_for_it(tmp_path):
+    (tmp_path / "link").symlink_to("/bin/sh")
+    scripts = {"own": f"#! {tmp_path}/link -e\n", "plain": "no script\n", "text": "#!/bin/none\n"}
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o644 if name == "text" else 0o755)
+    found = files._interpreters([tmp_path, tmp_path / "missing", *(tmp_path / name for name in scripts)])
+    assert found == [tmp_path / "link"]
+
+
 def test_packed_files_lead_where_they_did_and_have_the_same_bits_each_time(tmp_path):
     import tarfile
 

@@ -33,6 +33,7 @@ def needed(options: StudyOptions) -> list[Path]:
     own = [program] if not options.folder or not program.is_relative_to(options.folder) else []
     if options.ranks:
         own += ranks.files_beside(opened)
+    own += _interpreters([program])
     loaded = [path for one in dict.fromkeys([program, *tools, *own]) for path in _loaded(one)]
     found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(options)])
     kept = {path for path in found if path.is_file() and not _is_left_out(path, options.folder)}
@@ -90,7 +91,20 @@ def _opened(options: StudyOptions) -> list[Path]:
             return []
         if not trace.is_file():
             return []
-        return [path for path in _of_trace(trace.read_text(errors="replace"), work) if not path.is_relative_to(temporary)]
+        traced = list(_of_trace(trace.read_text(errors="replace"), work))
+        return [path for path in (*traced, *_interpreters(traced)) if not path.is_relative_to(temporary)]
+
+
+def _interpreters(files: Iterable[Path]) -> list[Path]:
+    """Return the interpreters that scripts among files name in their first lines. The kernel opens them, so no trace shows
+    the names."""
+    found = []
+    for path in files:
+        if path.is_file() and os.access(path, os.X_OK):
+            with open(path, "rb") as file:
+                first = file.readline(256)
+            found += [Path(os.fsdecode(word)) for word in first[2:].split()[:1] if first.startswith(b"#!")]
+    return found
 
 
 def _of_trace(text: str, work: Path) -> Iterable[Path]:
