@@ -243,13 +243,15 @@ def test_few_comparisons_have_the_noise_of_their_metric_or_of_other_measurements
 
 def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of):
     judged = two_stages.reference(jha2021, plan_of(jha2021))
-    # The average over 19 cells beside TCP_STREAM becomes two averages of seven cells, one per placement. The placement
-    # on the partner's core is left out.
-    parts = judged.parts["jha2021-c94"]
+    # An average over cells beside all company becomes one average per placement. The placement on the partner's core is
+    # left out.
+    parts = judged.parts["jha2021-c70"]
     assert [part.name[2] for part in parts] == ["client and server where the kernel likes", "client and server on one core"]
-    assert all(part.average["cells"] == len(part.rows) for part in parts)
-    (linpack,) = judged.parts["jha2021-c01"]
-    assert linpack.name == ("jha2021-c01", 1, "") and linpack.number == linpack.judged == 1
+    assert all(part.average["cells"] == len(part.rows) == 8 for part in parts)
+    # Nobody has a server there. The condition of the claim is one more part.
+    linpack, condition = judged.parts["jha2021-c01"]
+    assert (linpack.name, condition.name) == (("jha2021-c01", 1, ""), ("jha2021-c01", 2, ""))
+    assert linpack.number == linpack.judged == condition.number == 1 and condition.result["condition"]
 
 
 def test_both_stages_fit_in_the_time(study, plan_of, judged):
