@@ -158,7 +158,7 @@ def lines_of(table, source: str) -> list[tuple[str, dict[str, str]]]:
 
 def _assertions(claim: Mapping) -> list[Mapping]:
     """Return a claim as it is written, with its condition and its parts."""
-    return [claim, claim.get("given", {}), *claim.get("parts", [])]
+    return [claim, *([claim["given"]] if "given" in claim else []), *claim.get("parts", [])]
 
 
 def _levels_of(claim: Mapping) -> list[Mapping]:
