@@ -248,7 +248,7 @@ def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of
     parts = judged.parts["jha2021-c70"]
     assert [part.name[2] for part in parts] == ["client and server where the kernel likes", "client and server on one core"]
     assert all(part.average["cells"] == len(part.rows) == 8 for part in parts)
-    # Nobody has a server there. The condition of the claim is one more part.
+    # No placement is left open there. The condition of the claim is one more part.
     linpack, condition = judged.parts["jha2021-c01"]
     assert (linpack.name, condition.name) == (("jha2021-c01", 1, ""), ("jha2021-c01", 2, ""))
     assert linpack.number == linpack.judged == condition.number == 1 and condition.result["condition"]

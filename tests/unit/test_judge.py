@@ -24,7 +24,7 @@ from plimsoll.measuring import plan_file
 from plimsoll.verdicts import judge, judge_study
 from scipy import stats
 
-from tests.conftest import PROJECT
+from tests.conftest import PROJECT, REFERENCE
 
 TABLES = PROJECT / "tests/data/tables"
 HIGHER = {"statement": "Level 9 takes longer than level 1.", "a": {"level": ["9"]}, "b": {"level": ["1"]}, "expected": "higher"}
@@ -561,7 +561,11 @@ LARGE = [pytest.param(name, marks=pytest.mark.long) for name in ("jha2018", "jha
 @pytest.mark.parametrize("study", ["li2018", "plimsoll2026", "amaral2015", "li2018-hadoop", *LARGE])
 def test_the_library_says_what_the_workflow_says_of_the_reference_results(study, tmp_path):
     loaded, plan, tables, claims, expected = of_reference(study, tmp_path)
-    assert judge_study(loaded, plan, *tables, claims).verdicts == expected
+    found = judge_study(loaded, plan, *tables, claims).verdicts
+    # Some claims have the verdicts of other references that answer them.
+    kept = pd.read_csv(REFERENCE / study / "claims.csv").set_index("id")["answered_by"]
+    own = {name: verdict for name, verdict in expected.items() if kept[name] == "{}"}
+    assert own and {name: found[name] for name in own} == own and found.keys() == expected.keys()
 
 
 def test_a_plain_table_of_reference_observations_has_the_workflows_verdicts(tmp_path):

@@ -224,7 +224,7 @@ def for_tests(tmp_path, monkeypatch):
     for name, text in (
         ("apt-get", APT),
         ("dpkg", "#!/bin/sh\n"),
-        ("dropbear", "#!/bin/sh\n"),
+        *((name, "#!/bin/sh\n") for name in ("dropbear", "mpicc", "mpirun")),
         # Without the network no browser's tools are fetched.
         ("npm", "#!/bin/sh\nexit 1\n"),
     ):
