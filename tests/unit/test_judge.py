@@ -544,7 +544,7 @@ def test_statements_of_documentation_are_judged_and_the_planted_one_is_found(nam
 
 def of_reference(study: str, folder):
     """Return a study with its plan, its claims, its tables and its verdicts, as results/reference has them."""
-    kept = PROJECT / "results/reference" / study
+    kept = REFERENCE / study
     with zipfile.ZipFile(kept / f"reference-{study}.zip") as archive:
         plan = archive.extract(next(name for name in archive.namelist() if name.endswith(f"{study}/plan.json")), folder)
     loaded = studies.load(study, designs.known())

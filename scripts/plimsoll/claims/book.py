@@ -109,6 +109,12 @@ def condition_of(claim: dict) -> dict | None:
     return {"id": claim["id"], "needs": [], **claim["given"]} if "given" in claim else None
 
 
+def assertions_of(claim: dict) -> list[dict]:
+    """Return a claim, its parts and its condition, each as a claim."""
+    condition = condition_of(claim)
+    return [claim, *parts_of(claim), *([condition] if condition else [])]
+
+
 def with_condition_as_part(claim: dict) -> dict:
     """Return a claim that has a condition as a sentence whose last part is the condition."""
     whole = {key: value for key, value in claim.items() if key in FOR_READERS | {"id", "metrics", "needs"}}
@@ -127,7 +133,7 @@ def main(parts: list[dict]) -> list[dict]:
 
 def metrics_of(claim: dict) -> set[str]:
     """Return the names of all metrics of a claim, its parts and its condition."""
-    every = [one for one in (claim, *parts_of(claim), condition_of(claim)) if one]
+    every = assertions_of(claim)
     of_sides = (levels.get(METRIC, []) for one in every for _, levels in levels_of(one))
     return {name for names in (*(one["metrics"] for one in every), *of_sides) for name in names}
 
@@ -138,7 +144,7 @@ def digest(claim: dict) -> str:
 
 
 def _encoding(claim: dict) -> dict:
-    own = {key: value for key, value in claim.items() if key not in FOR_READERS}
+    own = _without(claim, *FOR_READERS)
     condition = {"given": _encoding(claim["given"])} if "given" in claim else {}
     return {**own, **condition, "parts": [_encoding(part) for part in claim.get("parts", [])]}
 
@@ -197,7 +203,7 @@ def check_against(study: dict, claims: list[dict], source: Callable[[dict], str]
     """
     metrics, also = list(study["metrics"]), words(study["id"]) if source is None else {}
     named = source or (lambda claim: f"config/claims/{study['id']}.yaml: {claim['id']}")
-    for claim in [one for whole in claims for one in (whole, *parts_of(whole), condition_of(whole)) if one]:
+    for claim in [one for whole in claims for one in assertions_of(whole)]:
         where = named(claim)
         _check_order(where, claim)
         _check_quantity(where, claim)

@@ -89,7 +89,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     judged = list(zip(claim["parts"], results, strict=True))
     main = [result for part, result in judged if not part.get("aside")]
     arranged = _arrangements([result for result in main if result["comparisons"]])
-    evidence = {words: _sentence(main, words, len(main)) for words in arranged}
+    evidence, unfit = {words: _sentence(main, words, len(main)) for words in arranged}, _unfit(main, arranged)
     verdict, each = verdicts.decide(list(evidence.values()), alpha, alpha) if evidence else (verdicts.NOT_TESTABLE, [])
     reasons = list(dict.fromkeys(result["reason"] for result in main if result["reason"])) or [NOT_TOGETHER]
     # One part may need what another part needs, and more: the shorter reason is then left out.
@@ -105,7 +105,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
         whole["evidence"] = evidence
         if set(evidence) != {""}:
             whole["arrangements"] = {words: {"verdict": one} for words, one in zip(evidence, each, strict=True)}
-            whole["arrangements"] |= _unfit(main, arranged)
+            whole["arrangements"] |= unfit
     parts = [
         {**{key: result.get(key) for key in OF_PART}, "says": part["says"], "aside": part.get("aside", False)}
         for part, result in judged
@@ -113,7 +113,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     missing = any(result["verdict"] == verdicts.NOT_TESTABLE for result in results)
     asides = [result for part, result in judged if part.get("aside")]
     but = verdict == verdicts.REPRODUCED and any(one["verdict"] != verdict or one.get("in_part") for one in asides)
-    some = verdicts.in_part(verdict, [*each, *(one["verdict"] for one in _unfit(main, arranged).values())])
+    some = verdicts.in_part(verdict, [*each, *(one["verdict"] for one in unfit.values())])
     return {**whole, "parts": parts, "in_part": some or (verdict in verdicts.SETTLED and (missing or but))}
 
 

@@ -92,7 +92,7 @@ def complete(claimed: WrittenClaims, study: Study) -> list[dict]:
         again = next(claim["id"] for claim in claims if [one["id"] for one in claims].count(claim["id"]) > 1)
         raise PlimsollError(f"{places[again]}: two claims have the id {again}. Give each an id of its own.")
     book.check_against(study, claims, lambda claim: f"{places[claim['id']]}: {claim['id']}")
-    for claim in (one for whole in claims for one in (whole, *book.parts_of(whole), book.condition_of(whole)) if one):
+    for claim in (one for whole in claims for one in book.assertions_of(whole)):
         _check_direction(claim, study, places[claim["id"]])
     return claims
 

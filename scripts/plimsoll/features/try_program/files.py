@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
@@ -27,15 +27,10 @@ LARGEST = 4 * 2**30
 
 def needed(options: StudyOptions) -> list[Path]:
     """Return the paths of the files that the program needs, sorted. Raise PlimsollError if it is not there."""
-    program = _program(options)
-    opened = _opened(options)
+    program, opened = _program(options), _opened(options)
     tools = [Path(found) for name in TOOLS if (found := shutil.which(name))]
-    own = [program] if not options.folder or not program.is_relative_to(options.folder) else []
-    if options.ranks:
-        own += ranks.files_beside(opened)
-    own += _interpreters([program])
-    loaded = [path for one in dict.fromkeys([program, *tools, *own]) for path in _loaded(one)]
-    found = dict.fromkeys([*own, *tools, *loaded, *opened, *_of_neighbour(options)])
+    beside = ranks.files_beside(opened) if options.ranks else ()
+    found = {*_with_libraries([program, *tools, *beside]), *opened, *_of_neighbour(options)}
     kept = {path for path in found if path.is_file() and not _is_left_out(path, options.folder)}
     if (size := sum(path.stat().st_size for path in kept)) > LARGEST:
         raise PlimsollError(f"The program's files take {size >> 30} GiB, too much to be packed: give an image with --image.")
@@ -48,7 +43,13 @@ def _of_neighbour(options: StudyOptions) -> list[Path]:
         return []
     program = _program(options._replace(command=options.beside))
     ended = ("timeout", "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *options.beside)
-    return [program, *_loaded(program), *_opened(options._replace(command=ended))]
+    return [*_with_libraries([program]), *_opened(options._replace(command=ended))]
+
+
+def _with_libraries(programs: Sequence[Path]) -> list[Path]:
+    """Return programs, the interpreters of scripts among them, and the libraries of all."""
+    own = dict.fromkeys([*programs, *_interpreters(programs)])
+    return [*own, *(path for one in own for path in _loaded(one))]
 
 
 def _program(options: StudyOptions) -> Path:
