@@ -84,12 +84,15 @@ def test_most_counts_the_votes_of_the_verdict():
 
 
 def test_a_vote_needs_what_its_noisiest_metric_needs():
-    """The pair of runs with three metrics is the dearest. It was the cheapest by two of them."""
+    """The pair of runs with three metrics is the dearest. It was the cheapest by two of them.
+
+    If two of three votes must be shown, the verdict doubles their p-values.
+    """
     deviations = {"m": NOISE, "x": NOISE / 9, "y": 3 * NOISE}
     noise = Noise([of_most([{**one, "deviation": deviations[one["metric"]]} for one in VOTES])], {"cells": {}}, ())
     (need,) = needs.of_claims({"c1": [of_most(VOTES)]}, [], noise, ALPHA).needs
     power = blocks.POWER ** (1 / 2)
-    assert need.blocks == dict.fromkeys("cdef", blocks.sample_size(NOISE, math.log1p(0.05), ALPHA, power=power))
+    assert need.blocks == dict.fromkeys("cdef", blocks.sample_size(NOISE, math.log1p(0.05), ALPHA / 2, power=power))
     (need,) = needs.of_claims({"c1": [of_most(VOTES[:3])]}, [], noise, ALPHA).needs
     power = blocks.POWER ** (1 / 3)
     assert need.blocks == dict.fromkeys("ab", blocks.sample_size(3 * NOISE, math.log1p(0.05), ALPHA, power=power))

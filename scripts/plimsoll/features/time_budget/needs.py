@@ -301,32 +301,35 @@ def _merged(chosen: Iterable[list[Decides]]) -> dict[str, int]:
 def _supported(part: Part, noise: Noise, alpha: float, power: float, known: OtherMeasurements) -> list[Decides]:
     """Return the votes that support a part, as many as must be shown, or its average; empty if that is not known.
 
-    All comparisons of a vote are shown with this power together.
+    All comparisons of a vote are shown with this power together. If u of m votes must be shown, the verdict multiplies
+    their p-values by m - u + 1, and so the levels are divided by it.
     """
-    counts = []
+    counts, among = [], part.judged - part.number + 1
     for size, vote in _judged(part, noise, known):
         if len(vote) == size:
-            each = [_until_clear(part, one, alpha, power ** (1 / size)) for one in vote]
+            each = [_until_clear(part, one, (alpha / among, CLEAR / among), power ** (1 / size)) for one in vote]
             counts.append((_cells(vote), max(each)))
     return _cheapest(counts, part.number)
 
 
-def _until_clear(part: Part, one: "Comparison", alpha: float, power: float) -> int:
+def _until_clear(part: Part, one: "Comparison", levels: tuple[float, float], power: float) -> int:
     """Return the blocks to which a comparison is repeated next (`_looks`)."""
-    for interval, level in _looks(one.row, one.interval, alpha):
+    for interval, level in _looks(one.row, one.interval, *levels):
         if (count := _to_support(part, one.row, one.noise, level, power, interval)) > one.row["n"]:
             break
     return count
 
 
-def _looks(row: Mapping, interval: tuple[float, float], alpha: float) -> list[tuple[tuple[float, float], float]]:
+def _looks(
+    row: Mapping, interval: tuple[float, float], alpha: float, clear: float
+) -> list[tuple[tuple[float, float], float]]:
     """Return what a comparison is repeated for, step by step: (where its difference lies, level at which that is shown).
 
-    First it gets the blocks that are enough if other measurements are right, and then those that make it clear. If it
+    First it gets the blocks that are enough if other measurements are right, and then those that make it `clear`. If it
     is not clear then, the other measurements were wrong about it, and its difference counts as unknown.
     """
     differs = interval != NOWHERE and row["expected"] not in verdicts.LIKENESS
-    return [(interval, alpha), *([(interval, CLEAR)] if differs else []), (NOWHERE, alpha)]
+    return [(interval, alpha), *([(interval, clear)] if differs else []), (NOWHERE, alpha)]
 
 
 def _opposed(part: Part, noise: Noise, alpha: float, known: OtherMeasurements) -> list[Decides]:
