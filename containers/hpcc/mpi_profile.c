@@ -90,17 +90,19 @@ static void close_section(void) {
   begun = left = end;
 }
 
-/* Level 3: the section of that name begins. Level 0: the benchmark is over. Any other level: no section is going on. */
+/* Level 3: the section of that name begins. Level 4: says that there is a profile (begin_together in rank_report.c). Level 0: the
+ * benchmark is over. Any other level: no section is going on. */
 int MPI_Pcontrol(const int level, ...) {
   const char *name = "outside";
   va_list more;
   int i;
-  if (over) return MPI_SUCCESS;
-  close_section();
-  over = level == 0;
   va_start(more, level);
   if (level == 3) name = va_arg(more, const char *);
+  if (level == 4) *va_arg(more, int *) = 1;
   va_end(more);
+  if (over || level == 4) return MPI_SUCCESS;
+  close_section();
+  over = level == 0;
   for (i = 0; i < number && strncmp(sections[i].name, name, sizeof sections[i].name - 1); i++);
   if (i == number) {
     if (number == MAX_SECTIONS) return MPI_SUCCESS; /* counted as part of the one before */
