@@ -117,6 +117,26 @@ def test_without_the_baseline_it_is_said_and_what_was_measured_is_still_told(ans
     assert shown["said"].startswith("One container per core instead of one container: 14 of 28 ratios lose more than 5 %")
 
 
+def test_the_answer_says_what_carried_messages_otherwise_than_on_bare_metal():
+    """Splitting costs what it costs because messages then go by TCP."""
+    kept = answer.read(PROJECT / "results/reference/liu2020/answer.csv")
+    (shown,) = answer_page.for_template(kept, studies.load("liu2020", designs.known()))
+    split = "two Docker containers and two Singularity instance containers"
+    assert f"Messages go by TCP in {split}, and by shared memory on bare metal." in shown["said"]
+    (silent,) = answer_page.for_template(kept.assign(transport_a=None), studies.load("liu2020", designs.known()))
+    assert "Messages" not in silent["said"]
+
+
+def test_ratios_that_lose_before_any_step_are_counted(answered, liu2020):
+    def in_one(cell, metric):
+        return cell["runtime"] == "docker" and cell["containers"] == 1
+
+    (shown,) = answer_page.for_template(answered([(in_one, 0.5), (several, 0.5)]), liu2020)
+    assert " of these are of one container already: the largest one Docker container, " in shown["said"]
+    (none,) = answer_page.for_template(answered([(several, 0.5)]), liu2020)
+    assert "already" not in none["said"]
+
+
 def test_names_are_listed_as_people_do():
     assert [answer_words.join_names(list(names)) for names in ("A", "AB", "ABC")] == ["A", "A and B", "A, B and C"]
 

@@ -175,7 +175,8 @@ def test_without_bare_metal_the_steps_are_told_by_page_and_terminal(too_short, l
     forecasts.add(tmp_path, hours=0.15, answer=answered, **told)
     given = forecasts.given_time("liu2020", tmp_path)
     assert given == GIVEN
-    said, recommendation = results_summary._answers(tmp_path / "answer.csv", liu2020)
+    (told,) = results_summary.answers_of(tmp_path / "answer.csv", liu2020)
+    recommendation, said = results_summary.lines(told)
     assert said.startswith(f"The answer: {STEPS}: 14 of 28 ratios lose more than 5 %.")
     assert " 56 ratios are not in the 0.15 h (./plimsoll reproduce liu2020 --hours 0.4 measures them)." in said
     assert recommendation.startswith(
@@ -208,8 +209,8 @@ def test_pages_and_terminal_say_the_same_of_every_study(name, tmp_path):
     kept = studies.STUDIES.parent.parent / "results/reference" / name / "answer.csv"
     shown = answer_page.for_template(answer.read(kept), study)
     page = html.unescape(rendered(shown))
-    said = results_summary._answers(kept, study)
-    texts = [text for one in shown for text in (one["said"], one["recommendation"])]
+    said = [line for told in results_summary.answers_of(kept, study) for line in results_summary.lines(told)]
+    texts = [text for one in shown for text in (one["recommendation"], one["said"])]
     assert all(texts) and len(said) == len(texts)
     for line, text in zip(said, texts, strict=True):
         assert line.endswith(text) and formats.prose(text).replace("`", "") in page.replace("<code>", "").replace("</code>", "")

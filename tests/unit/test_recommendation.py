@@ -58,8 +58,8 @@ def test_a_loss_in_one_runtime_is_told_of_that_one_only():
         "(margin 5 %, 7 metrics, 10 blocks)."
     )
     assert (
-        "Unknown: 21 of 28 ratios. With Singularity instance, Singularity and Singularity+cgroup a loss of 20 % "
-        in shown["said"]
+        "21 of 28 ratios are open: no loss of more than 5 % is shown or ruled out. With Singularity instance, Singularity and "
+        "Singularity+cgroup no loss is shown; one of up to 20 % " in shown["said"]
     )
     assert "Singularity" not in shown["recommendation"] and UNKNOWN.search(shown["said"])
 
@@ -89,6 +89,8 @@ def test_of_nothing_known_nothing_is_recommended_but_a_command():
         "and 28 leave a loss of 20 % possible. `./plimsoll precise liu2020 --maximum 40` should decide half."
     )
     given = GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.4")
+    more = of("liu2020", planted("liu2020", {}), given=given)["recommendation"]
+    assert more.endswith("possible. `./plimsoll reproduce liu2020 --hours 0.6` should decide half.")
     unmeasured = of("liu2020", planted("liu2020", {}, ""), given=given)
     assert unmeasured["recommendation"].endswith(
         "one container per core instead of one container is not in the 0.15 h. "
@@ -113,7 +115,7 @@ def test_a_gain_is_told_with_its_metric(metric, label):
     assert shown["recommendation"].startswith(
         f"Give each microservice a container with limits for {label} (better). Holds here"
     )
-    assert "averages of 6 comparisons" in shown["recommendation"] and "Unknown: 8 of 9 ratios" in shown["said"]
+    assert "averages of 6 comparisons" in shown["recommendation"] and "8 of 9 ratios are open" in shown["said"]
 
 
 def test_without_anything_whole_the_metrics_that_exclude_a_loss_are_named():
@@ -157,7 +159,8 @@ def test_metrics_without_a_ratio_are_not_called_no_worse():
     first = "against == 'first' and metric in ('stream_bandwidth', 'dgemm_gflops')"
     shown = of("liu2020", planted("liu2020", {"against == 'first' and runtime == 'docker'": "open", first: ""}, "alike"))
     assert "Singularity and Singularity+cgroup for 5 of 7 metrics (not worse). Holds" in shown["recommendation"]
-    assert "Unknown: 5 of 20 ratios. With Docker a loss of 20 % " in shown["said"]
+    assert "5 of 20 ratios are open: " in shown["said"]
+    assert "With Docker no loss is shown; one of up to 20 % " in shown["said"]
 
 
 def test_parts_have_a_common_name():
@@ -186,7 +189,7 @@ def test_the_references_recommend_in_short_sentences(name):
         whole = re.sub(r"`[^`]+`", "command", text)
         sentences = [re.findall(r"\S*\w\S*", sentence) for sentence in re.split(r"(?<=[.])\s", whole)]
         assert max(map(len, sentences)) <= 25, text
-        assert sum(map(len, sentences)) <= 96, text
+        assert sum(map(len, sentences)) <= 150, text
         assert shown["recommendation"].count(". ") <= 2
         # Where something is unknown, a command is named. What is recommended is not called unknown.
-        assert UNKNOWN.search(text) or "Unknown" not in text
+        assert UNKNOWN.search(text) or " open: " not in text

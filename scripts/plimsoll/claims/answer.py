@@ -18,6 +18,7 @@ from plimsoll.claims.evaluate import Finders
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import answers
+from plimsoll.measuring import status
 from plimsoll.planning import availability
 from plimsoll.planning.availability import TOO_SHORT
 
@@ -77,9 +78,30 @@ def measurable_ratios(observations: StudyObservations, alpha: float) -> dict[str
 
 def read(path: Path) -> pd.DataFrame:
     """Return the table as the stage `claims` wrote it, in this version or an older one. Levels are text, even if they
-    look like numbers."""
+    look like numbers.
+
+    If the table of runs beside it says what carried messages, the columns `transport_a` and `transport_b` are added.
+    """
     named = pd.read_csv(path, nrows=0).columns.difference(COLUMNS)
-    return pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
+    table = pd.read_csv(path, dtype=dict.fromkeys(named, str), keep_default_na=False, na_values=[""])
+    carried = _transports(path.with_name("runs.csv"))
+    return table.assign(**{f"transport_{side}": table[f"cell_{side}"].map(carried) for side in "ab"}) if carried else table
+
+
+def _transports(runs: Path) -> dict[str, str]:
+    """Return what carried the messages of each cell, by its path, for cells whose valid runs agree.
+
+    Empty without a table of runs that says so.
+    """
+    columns = ("raw", "status", "transport")
+    if not runs.is_file() or not set(columns) <= set(pd.read_csv(runs, nrows=0)):
+        return {}
+    table = pd.read_csv(runs, usecols=columns, dtype=str)
+    valid = table[(table["status"] == status.VALID) & table["transport"].notna()]
+    # raw/<path of the cell>/<repetition>-<attempt>
+    cells = valid["raw"].str.replace(r"^raw/(.*)/[^/]*$", r"\1", regex=True)
+    seen = valid.groupby(cells)["transport"].unique()
+    return {cell: carried[0] for cell, carried in seen.items() if len(carried) == 1}
 
 
 def rows_of(table: pd.DataFrame, answer: dict) -> pd.DataFrame:

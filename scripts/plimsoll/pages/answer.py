@@ -56,6 +56,7 @@ def _answer(table: pd.DataFrame, named: dict, study: Study, given: GivenTime | N
         "no_time": sum(row["reason"] == TOO_SHORT for row in rows if row["against"] == answer.BASELINE),
         "margin": MARGIN,
         "compare": named.get("recommend", {}).get("compare", answers.BASELINE),
+        "first": _first(named, study),
     }
 
 
@@ -149,13 +150,20 @@ def _stepped(rows: list[dict], named: dict, study: Study, given: GivenTime | Non
     return told
 
 
+def _first(named: dict, study: Study) -> dict | None:
+    """Return the levels of a row before any step, and the words for such rows; None for an answer without steps."""
+    if "steps" not in named:
+        return None
+    levels = {named["steps"]: named["rows"][named["steps"]][0]}
+    return {"levels": levels, "words": study.design.report.row(levels, None)}
+
+
 def _lead(named: dict, study: Study) -> str:
     """Return in words what the steps of an answer compare; empty if it has none."""
     if "steps" not in named:
         return ""
-    ends = named["rows"][named["steps"]]
-    first, final = (study.design.report.row({named["steps"]: one}, None) for one in (ends[0], ends[-1]))
-    return f"{final} instead of {first}"
+    final = study.design.report.row({named["steps"]: named["rows"][named["steps"]][-1]}, None)
+    return f"{final} instead of {_first(named, study)['words']}"
 
 
 def _cell(row: dict, study: Study, given: GivenTime | None) -> dict:

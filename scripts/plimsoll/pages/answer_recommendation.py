@@ -69,7 +69,7 @@ def recommend(parts: list[dict], named: Mapping, study: str | None, given: Given
     if chosen := _chosen(units, rules):
         rests_on = [row for of_kind in chosen.values() for unit in of_kind for row in unit.rows]
         recommendation = f"{_what(chosen, rules)} {_holds(rests_on, rules)}"
-        unknown = [_unknown(units, known), _unavailable(rows, known), _command(known, study)]
+        unknown = [_unknown(units, known), _unavailable(rows, known), _command(known, study, given)]
     else:
         recommendation = _nothing(rows, known, rules, parts, study, given)
         unknown = [_unavailable(rows, known)]
@@ -217,18 +217,19 @@ def _open(rows: list[Row]) -> list[dict]:
 
 
 def _unknown(units: list[Unit], rows: list[Row]) -> str:
-    """Return the sentence on what is unknown: deployments of which nothing is shown, or else a number of ratios.
+    """Return the sentences on ratios of which nothing is shown, and on deployments that have only such ratios.
 
-    It says how large a loss is possible.
+    They say how large a loss is not ruled out.
     """
     if not (unknown := _open(rows)):
         return ""
-    number = f"Unknown: {len(unknown)} of {_number(rows)} ratios"
+    which = f"{len(unknown)} of {_number(rows)} ratios {'is' if len(unknown) == 1 else 'are'} open"
+    number = f"{which}: no loss of more than {PERCENT} is shown or ruled out"
     open_units = [unit for unit in units if unit.rows[0].kind == OPEN]
     if 0 < len(open_units) <= ROWS and len(open_units) < len(units):
         own = _open([row for unit in open_units for row in unit.rows])
-        return f"{number}. With {join_names([unit.name for unit in open_units])} {_possible(own)}."
-    return f"{number}; {_possible(unknown)}."
+        return f"{number}. With {join_names([unit.name for unit in open_units])} no loss is shown; {_possible(own)}."
+    return f"{number}. {capital(_possible(unknown))}."
 
 
 def _number(rows: list[Row]) -> int:
@@ -237,7 +238,7 @@ def _number(rows: list[Row]) -> int:
 
 def _possible(unknown: list[dict]) -> str:
     most = max(unknown, key=lambda cell: cell["open_loss"])
-    return f"a loss of {size(most['open_loss'])} ({most['label']}) is possible"
+    return f"one of up to {size(most['open_loss'])} ({most['label']}) is not ruled out"
 
 
 def _unavailable(rows: list[Row], known: list[Row]) -> str:
@@ -252,11 +253,11 @@ def _in_time(row: Row) -> bool:
     return any(cell["reason"] == TOO_SHORT for cell in row.cells)
 
 
-def _command(rows: list[Row], study: str | None) -> str:
+def _command(rows: list[Row], study: str | None, given: GivenTime | None) -> str:
     """Return the sentence on the command that should decide half of the ratios that show nothing; empty if there is none.
 
     A ratio without a difference needs as many blocks as show that a loss of MARGIN is excluded, with the spread as
-    estimated.
+    estimated. If the study was measured for a `given` time, the command names the time: it grows as the blocks do.
     """
     if not (unknown := _open(rows)) or study is None:
         return ""
@@ -264,8 +265,16 @@ def _command(rows: list[Row], study: str | None) -> str:
     needed = [cell["n"] * (math.log1p(cell["detectable"]) / target) ** 2 for cell in unknown if not missing(cell["detectable"])]
     if not needed:
         return f"`{spelling.command('precise', study)}` measures more."
+    if given:
+        hours = given.hours * max(1.0, median(needed) / median(cell["n"] for cell in unknown))
+        return f"`{spelling.command('reproduce', study, hours=_rounded_up(hours))}` should decide half."
     number = max(ROUNDED, ROUNDED * math.ceil(median(needed) / ROUNDED))
     return f"`{spelling.command('precise', study, maximum=number)}` should decide half."
+
+
+def _rounded_up(hours: float) -> float:
+    """Return at least so many hours: a multiple of a tenth below one hour, and whole hours above."""
+    return round(math.ceil(10 * hours) / 10, 1) if hours < 1 else float(math.ceil(hours))
 
 
 def _nothing(
@@ -277,7 +286,7 @@ def _nothing(
         worst = max((cell["open_loss"] for cell in _open(known)), default=0.0)
         left = f", and {len(_open(known))} leave a loss of {size(worst)} possible" if _open(known) else ""
         said = f"{begun}: none of {_number(known)} ratios shows a difference above {PERCENT}{left}."
-        return " ".join(filter(None, [said, _command(known, study)]))
+        return " ".join(filter(None, [said, _command(known, study, given)]))
     which = parts[0]["comparison"]
     if study is None:
         return f"{begun}: {which} has too few runs."

@@ -11,6 +11,8 @@ from plimsoll.planning.forecasts import GivenTime
 
 # Marks of ratios: a loss or a gain beyond the margin is shown, or such a loss is excluded.
 LOSS, GAIN, NO_LOSS = "loss", "gain", "no-loss"
+# Most deployments that a sentence names.
+NAMED = 4
 PERCENT = percent(MARGIN).removeprefix("+").replace(".0 ", " ")
 
 
@@ -55,17 +57,20 @@ def in_sentences(answer: dict, given: GivenTime | None = None, bounded: bool = F
         said.append(f"{lead}: {_ratios(of_steps, '', answer['compare'] == STEPS, bounded)}")
     if to_baseline:
         said.append(_ratios(to_baseline, f" to {parts[0]['baseline']}", answer["compare"] == BASELINE, bounded))
+        said.append(_before_steps(to_baseline, answer["first"]) if of_steps else "")
+        said.append(_transports(parts))
     elif said and not answer["no_time"]:
         said.append(f"nothing was measured that could be set against {parts[0]['baseline']}.")
     if answer["no_time"]:
         said.append(_no_time(answer["no_time"], bool(to_baseline), given))
-    return " ".join(map(capital, said or ["nothing that was measured answers it."]))
+    return " ".join(map(capital, filter(None, said or ["nothing that was measured answers it."])))
 
 
 def _cells(rows: list[dict], part: dict, parts: list[dict]) -> list[dict]:
-    """Return the known ratios of rows that are not set apart, each with the words `where` for its row."""
+    """Return the known ratios of rows that are not set apart, each with the `levels` of its row and words for it (`where`)."""
+    of_part = [part["name"]] if len(parts) > 1 and part["name"] else []
     return [
-        {**cell, "where": ", ".join(filter(None, [row["name"], part["name"] if len(parts) > 1 else ""]))}
+        {**cell, "levels": row["levels"], "where": ", ".join(filter(None, [row["name"], *of_part]))}
         for row in rows
         for cell in row["cells"]
         if not row["lacks"] and not missing(cell["ratio"])
@@ -107,6 +112,44 @@ def _ratios(known: list[dict], to: str, first: bool, bounded: bool) -> str:
     said = f"none of {of_all} is shown to lose more than {PERCENT}"
     left = "" if first and bounded else f"; a loss of {size(max(cell['open_loss'] for cell in known))} is possible"
     return f"{said}{left}."
+
+
+def _before_steps(to_baseline: list[dict], first: dict) -> str:
+    """Return a sentence on ratios to the baseline that lose before any step, such as splitting; empty if none does.
+
+    `first` has the `levels` of a row before any step, and the `words` for such rows.
+    """
+    losing = [cell for cell in to_baseline if cell["mark"] == LOSS and first["levels"].items() <= cell["levels"].items()]
+    if not losing:
+        return ""
+    most = max(losing, key=lambda cell: abs(cell["size"]))
+    number = "1 of these is" if len(losing) == 1 else f"{len(losing)} of these are"
+    place = "" if most["where"] == first["words"] else _place(most)
+    return f"{number} of {first['words']} already: {'the largest ' if len(losing) > 1 else ''}{place}{_value(most)}."
+
+
+def _transports(parts: list[dict]) -> str:
+    """Return a sentence on rows whose messages another transport carried than those of the baseline; empty without any."""
+    rows = [row for part in parts for row in _known(part["rows"]) if not row["lacks"]]
+    usual = _carried(rows, "transport_b")
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        carried = _carried([row], "transport_a")
+        if len(usual) == len(carried) == 1 and carried != usual:
+            names.setdefault(carried.pop(), []).append(row["name"])
+    if not names:
+        return ""
+    others = [f"by {carried} in {_few(list(dict.fromkeys(of_it)))}" for carried, of_it in names.items()]
+    return f"messages go {', '.join(others)}, and by {usual.pop()} on {parts[0]['baseline']}."
+
+
+def _carried(rows: list[dict], column: str) -> set[str]:
+    """Return what carried the messages of these rows' cells (`transport_a`), or of the baseline's (`transport_b`)."""
+    return {cell[column] for row in rows for cell in row["cells"] if not missing(cell.get(column))}
+
+
+def _few(names: list[str]) -> str:
+    return join_names(names) if len(names) <= NAMED else f"{len(names)} deployments"
 
 
 def _place(cell: dict) -> str:

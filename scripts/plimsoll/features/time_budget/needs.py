@@ -320,9 +320,7 @@ def _until_clear(part: Part, one: "Comparison", levels: tuple[float, float], pow
     return count
 
 
-def _looks(
-    row: Mapping, interval: tuple[float, float], alpha: float, clear: float
-) -> list[tuple[tuple[float, float], float]]:
+def _looks(row: Mapping, interval: tuple[float, float], alpha: float, clear: float) -> list[tuple[tuple[float, float], float]]:
     """Return what a comparison is repeated for, step by step: (where its difference lies, level at which that is shown).
 
     First it gets the blocks that are enough if other measurements are right, and then those that make it `clear`. If it

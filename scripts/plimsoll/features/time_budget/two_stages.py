@@ -444,7 +444,7 @@ def _estimated(result: dict) -> bool:
 
 def _said(judged: StudyState) -> str:
     settled, testable = needs.decided_counts(judged.results)
-    ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are known"
+    ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are measured"
     return f"{ratios}, and {settled} of {testable} testable claims are decided"
 
 
