@@ -116,8 +116,8 @@ def test_a_command_imports_no_other():
         ("reproduce --runtimes singularty", "There is no runtime 'singularty' (did you mean singularity?)"),
         ("reproduce --figure lader plimsoll2026", "plimsoll2026 has no figure lader (did you mean ladder?)"),
         ("reproduce all --figure 6", "--figure takes figures of one study"),
-        ("show liu2020-x26", "There is no claim, figure or run liu2020-x26 (did you mean liu2020-c26?)"),
-        ("show liu2020/fog06", "There is no claim, figure or run liu2020/fog06 (did you mean liu2020/fig06?)"),
+        ("show liu2020-x26", "There is no study, claim, figure or run liu2020-x26 (did you mean liu2020-c26?)"),
+        ("show liu2020/fog06", "There is no study, claim, figure or run liu2020/fog06 (did you mean liu2020/fig06?)"),
         ("reproduce --hours abc", "--hours abc is not a number: give hours, such as 1 or 0.15"),
         ("reproduce --minutes 0", "--minutes must be above 0 and finite"),
         ("reproduce --minutes 1 --hours 1", "--hours limits the measuring alone, and --minutes everything"),
@@ -286,6 +286,7 @@ def test_a_program_reads_plans_and_states(capsys):
         ("liu2020/6", ("figure", "liu2020", "fig06")),
         ("jha2021/fig06", ("figure", "jha2021", "fig06")),
         ("ladder", ("figure", "plimsoll2026", "ladder")),
+        ("jha2021", ("study", "jha2021", "jha2021")),
         ("li2018-hadoop-c41", ("claim", "li2018-hadoop", "li2018-hadoop-c41")),
         ("results/liu2020/runs/uma/exact/E1/bare/x/1.json", ("run", "liu2020", "uma/exact/E1/bare/x/1")),
         ("jha2021/1/linpack/docker/free/3", ("run", "jha2021", "1/linpack/docker/free/3")),
@@ -303,6 +304,8 @@ def test_what_was_not_measured_is_shown_with_the_command_that_measures_it(capsys
     assert "./plimsoll reproduce liu2020 measures it" in " ".join(said.split()) and "Reference measurements" in said
     assert cli.main(["show", "liu2020/fig06", "--json", *where]) == Status.INCOMPLETE
     told = json.loads(capsys.readouterr().out)
+    assert cli.main(["show", "liu2020", *where]) == Status.INCOMPLETE
+    assert "./plimsoll reproduce liu2020 measures it" in " ".join(capsys.readouterr().out.split())
     assert not told["drawn_here"] and told["command"] == "./plimsoll reproduce liu2020 --figure fig06"
     assert any(name.endswith("fig06.png") for name in told["files"])
     assert "this run was not measured here" in refused(capsys, "show", "liu2020/a/b/1", *where)
@@ -335,6 +338,17 @@ def test_every_claim_is_shown_with_its_verdict_and_what_it_rests_on(measured, ca
     for result in (result for result in results if not result["comparisons"]):
         assert cli.main(["show", result["id"], "--directory", str(folder)]) == 0
         assert f"Verdict: {result['verdict']}" in capsys.readouterr().out
+
+
+def test_a_study_is_shown_with_its_question_answer_and_claims(measured, capsys):
+    name, folder = measured
+    assert cli.main(["show", name, "--directory", str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert "?" in said.partition("\n\n")[0] and "The answer" in said and "Shown are at most" in said
+    assert cli.main(["show", name, "--json", "--directory", str(folder)]) == 0
+    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert told["study"] == name and all(one["said"] for one in told["answers"])
+    assert sum(row["findings"] for row in told["claims"]) > 0
 
 
 def test_a_run_is_shown_with_its_values_and_its_noise(measured, capsys):

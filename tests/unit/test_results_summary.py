@@ -85,6 +85,22 @@ def test_contradicted_first_and_then_the_furthest_from_no_effect():
     assert chosen(results, rows, 2) == ["c5", "c4"]
 
 
+def test_claims_about_the_answers_metrics_come_first_and_what_may_be_chance_last():
+    results = [{**result("a", REPRODUCED), "robust": False}, result("b", REPRODUCED), result("c", REPRODUCED)]
+    results.append({**result("d", CONTRADICTED), "robust": False})
+    rows = [row("a", REPRODUCED, 0.5, 0.49, 0.51), row("b", REPRODUCED, 0.5, 0.4, 0.6, metric="n")]
+    rows += [row("c", REPRODUCED, 0.5, 0.1, 0.9), row("d", CONTRADICTED, 0.5, 0.4, 0.6)]
+    told = results_summary.choose(results, rows, answering=["m"])
+    assert [one["id"] for one, _ in told] == ["c", "b", "d", "a"]
+
+
+def test_a_printed_size_is_told_of_the_part_that_has_it():
+    part = {"says": "by 37 %", "verdict": REPRODUCED, "paper_magnitude": {"low": 0.37, "high": 0.37, "of": ""}}
+    results = [{**result("a", REPRODUCED), "parts": [{**part, "size": verdicts.LARGER, "aside": False}]}]
+    told = " ".join(results_summary.text("s", results, [row("a", REPRODUCED, 20, 15, 30)], short).split())
+    assert "The direction only: the paper says +37 %; ours is larger" in told
+
+
 def test_claims_that_repeat_others_are_told_once():
     results = [result("a", REPRODUCED), result("b", REPRODUCED, same_as="a"), result("c", REPRODUCED, same_as="elsewhere")]
     rows = [row(name, REPRODUCED, 1, 0.9, 1.1) for name in "abc"]
@@ -211,7 +227,9 @@ def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, li
     (tmp_path / "liu2020/together.json").write_text(json.dumps(verdicts_of("liu2020")))
     told = results_summary.of_studies(tmp_path, {"liu2020": liu2020, "jha2021": None}, 80)
     assert told.startswith("liu2020: ") and "jha2021: no verdicts yet" in told
-    assert "The answer: " in told and "ratios to bare metal lose more than 5 %" in " ".join(told.split())
+    begun, counts, answered = told.index("liu2020: "), told.index("claims: "), told.index("The answer: ")
+    assert begun < counts < told.index("Keep a job in one container") < answered
+    assert "ratios to bare metal lose more than 5 %" in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 80
 
 

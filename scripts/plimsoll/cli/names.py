@@ -28,9 +28,9 @@ def claims(begun: str = "") -> list[str]:
 
 
 def shown(begun: str = "") -> list[str]:
-    """Return what `show` takes and begins so: claims, and figures with their study."""
+    """Return what `show` takes and begins so: studies, claims, and figures with their study."""
     named = [f"{study}/{name}" for name, study in figures_of_studies()]
-    return [*claims(begun), *_begun(begun, named)]
+    return [*_begun(begun, _files("studies")), *claims(begun), *_begun(begun, named)]
 
 
 def runtimes(begun: str = "") -> list[str]:

@@ -1,4 +1,4 @@
-"""What `plimsoll show` says: a claim, a figure or a run, from the results in the working directory.
+"""What `plimsoll show` says: a study, a claim, a figure or a run, from the results in the working directory.
 
 Each function returns (facts, lines): facts for a program, and lines of text for people.
 """
@@ -21,6 +21,24 @@ class Facts(NamedTuple):
     facts: dict
     lines: list[str]
     there: bool = True
+
+
+def study(named: Study) -> Facts:
+    """Return a study's answer and its most telling claims, as they are told when measuring ends."""
+    from plimsoll.claims import findings
+    from plimsoll.pages import verdict_page
+    from plimsoll.terminal import results_summary
+
+    name = named["id"]
+    files = [RESULTS / name / file for file in verdict_page.FILES[:2]]
+    if not files[0].is_file():
+        more = f"Not measured here: {spelling.command('reproduce', name)} measures it."
+        return Facts({"study": name, "answers": [], "claims": []}, [f"{name}: {named['question']}", more], there=False)
+    results, _ = verdict_page.read(*files)
+    answers = results_summary.answers_of(RESULTS / name / "answer.csv", named)
+    facts = {"study": name, "question": named["question"], "answers": answers, "claims": findings.summarise(results)}
+    told = results_summary.of_studies(RESULTS, {name: named})
+    return Facts(facts, [named["question"], "", *told.splitlines()])
 
 
 def claim(study: Study, name: str) -> Facts:

@@ -16,7 +16,7 @@ RUN = re.compile(r"(?:\./)?(?:results/)?(?P<study>[^/]+)/(?:runs/)?(?P<cell>.+/.
 
 
 class Thing(NamedTuple):
-    """What is shown: its `kind` (claim, figure or run), its study, and its name."""
+    """What is shown: its `kind` (study, claim, figure or run), its study, and its name."""
 
     kind: str
     study: str
@@ -25,18 +25,21 @@ class Thing(NamedTuple):
 
 def show(
     thing: Annotated[
-        str, typer.Argument(metavar="CLAIM|FIGURE|RUN", help="What is shown.", autocompletion=names.shown, show_default=False)
+        str,
+        typer.Argument(metavar="STUDY|CLAIM|FIGURE|RUN", help="What is shown.", autocompletion=names.shown, show_default=False),
     ],
     directory: options.Directory = None,
     config: options.Config = None,
     json: options.AsJson = False,
 ) -> int | None:
-    """Show a claim, a figure or a run.
+    """Show a study's answer, a claim, a figure or a run.
 
-    A claim is shown with its verdict, numbers and runs; a figure with its caption, files and command; a run with its
-    record in words. The exit status is 1 if it was not measured or drawn here.
+    A study is shown with its recommendation, its answer and its most telling claims; a claim with its verdict, numbers and
+    runs; a figure with its caption, files and command; a run with its record in words. The exit status is 1 if it was not
+    measured or drawn here.
 
     Examples:
+      plimsoll show liu2020
       plimsoll show liu2020-c26
       plimsoll show c26                         # of the study of config/config.yaml
       plimsoll show liu2020/fig06
@@ -54,6 +57,8 @@ def show(
     if found.kind == "run":
         cell, _, repetition = found.name.rpartition("/")
         told = result_facts.run(study, cell, int(repetition))
+    elif found.kind == "study":
+        told = result_facts.study(study)
     else:
         told = (result_facts.claim if found.kind == "claim" else result_facts.figure)(study, found.name)
     # JSON has no NaN: what is not known is null.
@@ -69,7 +74,7 @@ def find(typed: str, selected: list[str]) -> Thing:
     """
     if (run := RUN.fullmatch(typed)) and run["study"] in names.studies():
         return Thing("run", run["study"], f"{run['cell']}/{run['repetition']}")
-    things = {**_claims(), **_figures()}
+    things = {**_studies(), **_claims(), **_figures()}
     for each in (typed, *(form for study in ("", *selected) for form in _forms(study, typed))):
         if each in things:
             return things[each]
@@ -77,12 +82,13 @@ def find(typed: str, selected: list[str]) -> Thing:
     if len(others) == 1:
         return others[0]
     near = spelling.hint(typed, [*things, *(name for study in selected for name in _short(study, things))])
-    raise PlimsollError(f"There is no claim, figure or run {typed}{near}: {spelling.command('list', 'all')} lists figures.")
+    lists = f"{spelling.command('list', 'all')} lists figures"
+    raise PlimsollError(f"There is no study, claim, figure or run {typed}{near}: {lists}.")
 
 
 def _short(study: str, things: dict[str, Thing]) -> list[str]:
     """Return the names of a study's claims and figures, without the study."""
-    return [name[len(study) + 1 :] for name, thing in things.items() if thing.study == study]
+    return [name[len(study) + 1 :] for name, thing in things.items() if thing.study == study and thing.kind != "study"]
 
 
 def _forms(study: str, typed: str) -> list[str]:
@@ -92,6 +98,10 @@ def _forms(study: str, typed: str) -> list[str]:
     figure = f"fig{int(typed):02}" if typed.isdecimal() else typed
     claim = f"c{int(typed[1:]):02}" if typed[:1] == "c" and typed[1:].isdecimal() else typed
     return [f"{study}-{claim}", f"{study}/{figure}"]
+
+
+def _studies() -> dict[str, Thing]:
+    return {name: Thing("study", name, name) for name in names.studies() if name != "all"}
 
 
 def _claims() -> dict[str, Thing]:
@@ -110,5 +120,5 @@ def _wrapped(lines: list[str], width: int) -> list[str]:
     return [
         part
         for line in lines
-        for part in textwrap.wrap(line, width, subsequent_indent="    " if line.startswith(" ") else "", **kept)
+        for part in textwrap.wrap(line, width, subsequent_indent="    " if line.startswith(" ") else "", **kept) or [""]
     ]

@@ -1,8 +1,9 @@
 """Summarise results on the terminal: answers, counts of verdicts, the most telling claims, and where to read on.
 
 Only decided claims are shown. Contradicted ones come first, as they are news to a reader who knows the paper. Among
-claims with the same verdict, those come first whose interval lies furthest from no effect, in widths of the interval. A
-comparison that shows two sides to be alike is ranked by how far its interval lies inside the margin.
+claims with the same verdict, claims about the metrics of the answer come first, and then those whose interval lies
+furthest from no effect, in widths of the interval. A comparison that shows two sides to be alike is ranked by how far
+its interval lies inside the margin. Claims that are not robust to the number of claims come last.
 """
 
 import math
@@ -13,6 +14,7 @@ from pathlib import Path
 from plimsoll import spelling
 from plimsoll.claims import findings, quantities, verdicts
 from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
+from plimsoll.config import answers
 from plimsoll.config.studies import Study
 from plimsoll.pages import wording
 from plimsoll.pages.formats import interval
@@ -25,9 +27,10 @@ POINTS = " points"
 # At most this many contradicted claims are shown if there are reproduced ones too.
 CONTRADICTED = 3
 RULE = (
-    f"Shown are at most {TOLD} decided claims of each study: those whose 95 % interval lies furthest from no effect, in widths "
-    f"of the interval. Contradicted ones stand first, at most {CONTRADICTED} where others are reproduced. Conditional ones "
-    f"stand last, at most {CONDITIONAL}. Verdicts near the border change from day to day."
+    f"Shown are at most {TOLD} decided claims of each study: about the answer's metrics before others, and then those whose "
+    f"95 % interval lies furthest from no effect, in widths of the interval. Contradicted ones stand first, at most "
+    f"{CONTRADICTED} where others are reproduced. Those not robust to the number of claims stand after the robust ones, and "
+    f"conditional ones last, at most {CONDITIONAL}. Verdicts near the border change from day to day."
 )
 
 
@@ -49,14 +52,19 @@ def telling(row: dict) -> float:
     return away / width if away > 0 else max(0.0, margin - max(-low, high)) / width
 
 
-def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> list[tuple[dict, dict]]:
+def choose(
+    results: list[dict], comparisons: list[dict], number: int = TOLD, answering: Iterable[str] = ()
+) -> list[tuple[dict, dict]]:
     """Return the most telling claims as pairs (result, row), at most `number`.
+
+    Claims about metrics of the study's answer (`answering`) come first.
 
     The row is the average of a claim that is judged by it, and otherwise the comparison that shows the claim best.
     `results` are verdicts on claims (plimsoll.claims.findings), and `comparisons` the rows that they rest on. Only
     reproduced and contradicted claims are returned. Claims that repeat others are left out.
     """
-    ranked = {}
+    ranked, metrics = {}, set(answering)
+    to_the_question = {row["claim"] for row in comparisons if row["metric"] in metrics}
     for verdict in (verdicts.CONTRADICTED, verdicts.REPRODUCED):
         rows = {}
         for row in comparisons:
@@ -65,10 +73,17 @@ def choose(results: list[dict], comparisons: list[dict], number: int = TOLD) -> 
         of_verdict = [result for result in findings.without_repeats(results) if result["verdict"] == verdict]
         pairs = [(result, row) for result in of_verdict if (row := _shows(result, rows.get(result["id"], [])))]
         # The sort is stable: claims that are equally telling stay in the paper's order.
-        ranked[verdict] = sorted(pairs, key=lambda pair: -telling(pair[1]))
+        ranked[verdict] = sorted(
+            pairs, key=lambda pair: (_fragile(pair[0]), pair[0]["id"] not in to_the_question, -telling(pair[1]))
+        )
     contradicted, reproduced = ranked[verdicts.CONTRADICTED], ranked[verdicts.REPRODUCED]
     first = contradicted[: max(CONTRADICTED, number - len(reproduced))][:number]
-    return [*first, *reproduced[: number - len(first)]]
+    return sorted([*first, *reproduced[: number - len(first)]], key=lambda pair: _fragile(pair[0]))
+
+
+def _fragile(result: dict) -> bool:
+    """Return whether a claim is decided and not robust to the number of claims."""
+    return result.get("robust") is False
 
 
 def _shows(result: dict, rows: list[dict]) -> dict | None:
@@ -107,10 +122,12 @@ def text(
     short: Callable[[str, str], str],
     width: int = 80,
     answers: Iterable[str] = (),
+    answering: Iterable[str] = (),
 ) -> str:
     """Return the summary of a study: counts of verdicts, the `answers` to its question, and the most telling claims.
 
-    Lines have at most `width` characters. `short(cell, metric)` names a cell for people.
+    Lines have at most `width` characters. `short(cell, metric)` names a cell for people. `answering` are the metrics of
+    the answers.
     """
     counted = findings.without_repeats(results)
     numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
@@ -124,12 +141,13 @@ def text(
     for answer in answers:
         lines += ["", *_wrapped(answer, "  ", width)]
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
-    told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons)]
+    told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons, answering=answering)]
     for result, here in [*told, *((result, wording.by_arrangement(result)) for result in conditional)]:
         lines += ["", *_wrapped(f"{findings.verdict_of(result)} ({result['id']}): {result['statement']}", "  ", width)]
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
-        lines += _wrapped(wording.fragile(result) if result.get("robust") is False else "", "    ", width)
+        lines += _wrapped(_printed_size(result), "    ", width)
+        lines += _wrapped(wording.fragile(result) if _fragile(result) else "", "    ", width)
         lines += _wrapped(wording.unobserved_neighbours(result), "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is decided here.")
@@ -144,6 +162,11 @@ def _here(result: dict, row: dict, short: Callable[[str, str], str]) -> str:
     if "cell_a" not in row:
         return wording.on_the_whole(result) + _kind(result)
     return f"Here: {effect(result, row)}; {_what(row, short)}{_share(result)}"
+
+
+def _printed_size(result: dict) -> str:
+    """Return how our effect compares with the size that the paper prints, for the claim or for its parts; empty without one."""
+    return " ".join(dict.fromkeys(filter(None, map(wording.size, [result, *result.get("parts", [])]))))
 
 
 def _what(row: dict, short: Callable[[str, str], str]) -> str:
@@ -202,19 +225,19 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
         for row in rows:
             row.update({key: "" for key in ("metric_b", "cell_b", "label") if row[key] != row[key]})
         short = naming(study.design.report.cell_label, study["metrics"])
-        told.append(text(name, results, rows, short, width, _answers(folder / name / "answer.csv", study)))
+        answering = {metric for named in answers.of_study(study) for metric in named["metrics"]}
+        said = [line for one in answers_of(folder / name / "answer.csv", study) for line in lines(one)]
+        told.append(text(name, results, rows, short, width, said, answering))
         pages.append(folder / name / "report.html")
     there = [str(page) for page in pages if page.is_file()]
     last = _wrapped(RULE, "", width) + (_wrapped(f"Read on: {', '.join(there)}", "", width) if there else [])
     return "\n\n".join([*told, "\n".join(last)])
 
 
-def _answers(path: Path, study: Study) -> list[str]:
-    """Return each answer to the question of a study and its recommendation, as the pages word them.
+def answers_of(path: Path, study: Study) -> list[dict[str, str]]:
+    """Return each answer to the question of a study as the pages word it: its `name`, `recommendation`, and what is `said`.
 
-    They follow from the file that the stage `claims` left.
-
-    Return nothing without that file.
+    They follow from the file that the stage `claims` left. Return nothing without that file.
     """
     from plimsoll.claims import answer
     from plimsoll.pages import answer as answer_page
@@ -222,10 +245,10 @@ def _answers(path: Path, study: Study) -> list[str]:
     if not path.is_file():
         return []
     shown = answer_page.for_template(answer.read(path), study, forecasts.given_time(study["id"], path.parent))
-    return [line for one in shown for line in _lines(one)]
+    return [{key: one[key] for key in ("name", "recommendation", "said")} for one in shown]
 
 
-def _lines(answer: dict) -> list[str]:
-    """Return the answer, and the recommendation that follows from it if there is one."""
+def lines(answer: Mapping[str, str]) -> list[str]:
+    """Return the recommendation if there is one, and the answer that it follows from."""
     named = " ".join(filter(None, ["The answer", answer["name"]]))
-    return [f"{named}: {answer['said']}", *filter(None, [answer["recommendation"]])]
+    return [*filter(None, [answer["recommendation"]]), f"{named}: {answer['said']}"]
