@@ -141,14 +141,18 @@ def test_an_optimised_blas_runs_on_one_thread_a_rank(workspace, working):
 
 @pytest.mark.parametrize(("section", "rate"), [("dgemm", "EP_DGEMM_Gflops"), ("stream", "EP_STREAM_Triad_GBs")])
 def test_ranks_that_share_cores_do_no_more_than_the_cores_can(workspace, working, section, rate):
-    """HPCC's own mean of the ranks' rates may be higher, because ranks that share a core need not overlap."""
+    """HPCC's own mean of the ranks' rates may be higher, because ranks that share a core need not overlap.
+
+    The runs take turns, because other virtual machines leave this one more memory bandwidth at one time than at another.
+    """
     working("bare")
-    alone = [workspace.run(f"uma/exact/E1/bare/pin/default/standard/plain/{section}", number) for number in (1, 2, 3)]
-    most = max(found["values"][rate] * len(found["ranks"]) for found in alone)
+    rates: dict[str, list[float]] = {"exact": [], "over": []}
     for number in (1, 2, 3):
-        found = workspace.run(f"uma/over/O1/bare/any/enabled/standard/plain/{section}", number)
-        assert found["status"] == "valid", found["reason"]
-        assert 0 < found["values"][rate] * len(found["ranks"]) < 1.1 * most
+        for path in ("exact/E1/bare/pin/default", "over/O1/bare/any/enabled", "exact/E1/bare/any/default"):
+            found = workspace.run(f"uma/{path}/standard/plain/{section}", number)
+            assert found["status"] == "valid", found["reason"]
+            rates[path.partition("/")[0]].append(found["values"][rate] * len(found["ranks"]))
+    assert min(rates["over"]) > 0 and max(rates["over"]) < 1.1 * max(rates["exact"]), rates
 
 
 @pytest.mark.skipif("avx" not in FLAGS, reason="this processor has nothing that is wider than SSE")
