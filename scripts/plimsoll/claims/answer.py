@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.analysis import paper_tests
+from plimsoll.analysis import cell_paths, paper_tests
 from plimsoll.claims import compare, decision_cost, evaluate, quantities, verdicts
 from plimsoll.claims.evaluate import Finders
 from plimsoll.claims.quantities.base import MARGIN
@@ -98,9 +98,7 @@ def _transports(runs: Path) -> dict[str, str]:
         return {}
     table = pd.read_csv(runs, usecols=columns, dtype=str)
     valid = table[(table["status"] == status.VALID) & table["transport"].notna()]
-    # raw/<path of the cell>/<repetition>-<attempt>
-    cells = valid["raw"].str.replace(r"^raw/(.*)/[^/]*$", r"\1", regex=True)
-    seen = valid.groupby(cells)["transport"].unique()
+    seen = valid.groupby(cell_paths.of_raw(valid["raw"]))["transport"].unique()
     return {cell: carried[0] for cell, carried in seen.items() if len(carried) == 1}
 
 

@@ -324,7 +324,12 @@ def _with(result: dict) -> str:
 
 def fragile(results: list[dict]) -> int:
     """Return how many results are decided and not robust to the number of claims."""
-    return sum(result.get("robust") is False for result in results)
+    return sum(map(is_fragile, results))
+
+
+def is_fragile(result: Mapping) -> bool:
+    """Return whether a claim is decided and not robust to the number of claims."""
+    return result.get("robust") is False
 
 
 def without_repeats(results: list[dict]) -> list[dict]:

@@ -24,7 +24,7 @@ class Facts(NamedTuple):
 
 
 def study(named: Study) -> Facts:
-    """Return a study's answer and its most telling claims, as they are told when measuring ends."""
+    """Return a study's answer and its most telling claims, as at the end of measuring."""
     from plimsoll.claims import findings
     from plimsoll.pages import verdict_page
     from plimsoll.terminal import results_summary

@@ -34,9 +34,9 @@ def show(
 ) -> int | None:
     """Show a study's answer, a claim, a figure or a run.
 
-    A study is shown with its recommendation, its answer and its most telling claims; a claim with its verdict, numbers and
-    runs; a figure with its caption, files and command; a run with its record in words. The exit status is 1 if it was not
-    measured or drawn here.
+    A study is shown with its recommendation, its answer and its most telling claims. A claim is shown with its verdict,
+    numbers and runs. A figure is shown with its caption, files and command, and a run with its record in words. The exit
+    status is 1 if it was not measured or drawn here.
 
     Examples:
       plimsoll show liu2020

@@ -254,7 +254,7 @@ def _in_time(row: Row) -> bool:
 
 
 def _command(rows: list[Row], study: str | None, given: GivenTime | None) -> str:
-    """Return the sentence on the command that should decide half of the ratios that show nothing; empty if there is none.
+    """Return the sentence on the command that should decide half of the ratios that show nothing; empty without such ratios.
 
     A ratio without a difference needs as many blocks as show that a loss of MARGIN is excluded, with the spread as
     estimated. If the study was measured for a `given` time, the command names the time: it grows as the blocks do.

@@ -101,7 +101,7 @@ def _ratios(known: list[dict], to: str, first: bool, bounded: bool) -> str:
     """
     of_all = f"{len(known)} ratio{'s' if len(known) > 1 else ''}{to}"
     if losing := [cell for cell in known if cell["mark"] == LOSS]:
-        most = max(losing, key=lambda cell: abs(cell["size"]))
+        most = _largest(losing)
         several = len(losing) > 1
         said = f"{len(losing)} of {of_all} {'lose' if several else 'loses'} more than {PERCENT}"
         if not first:
@@ -122,7 +122,7 @@ def _before_steps(to_baseline: list[dict], first: dict) -> str:
     losing = [cell for cell in to_baseline if cell["mark"] == LOSS and first["levels"].items() <= cell["levels"].items()]
     if not losing:
         return ""
-    most = max(losing, key=lambda cell: abs(cell["size"]))
+    most = _largest(losing)
     number = "1 of these is" if len(losing) == 1 else f"{len(losing)} of these are"
     place = "" if most["where"] == first["words"] else _place(most)
     return f"{number} of {first['words']} already: {'the largest ' if len(losing) > 1 else ''}{place}{_value(most)}."
@@ -150,6 +150,11 @@ def _carried(rows: list[dict], column: str) -> set[str]:
 
 def _few(names: list[str]) -> str:
     return join_names(names) if len(names) <= NAMED else f"{len(names)} deployments"
+
+
+def _largest(cells: list[dict]) -> dict:
+    """Return the ratio that lies furthest from 1."""
+    return max(cells, key=lambda cell: abs(cell["size"]))
 
 
 def _place(cell: dict) -> str:
@@ -228,7 +233,7 @@ def _shown(cells: list[dict], mark: str) -> str:
     """
     marked = [cell for cell in cells if cell["mark"] == mark]
     known = sum(not missing(cell["ratio"]) for cell in cells)
-    most = max(marked, key=lambda cell: abs(cell["size"]))
+    most = _largest(marked)
     if len(cells) == 1:
         return _value(most)
     return f"{len(marked)} of {known} metrics ({'most in ' if len(marked) > 1 else ''}{_value(most)})"

@@ -27,7 +27,7 @@ POINTS = " points"
 # At most this many contradicted claims are shown if there are reproduced ones too.
 CONTRADICTED = 3
 RULE = (
-    f"Shown are at most {TOLD} decided claims of each study: about the answer's metrics before others, and then those whose "
+    f"Shown are at most {TOLD} decided claims of each study, those about the answer's metrics first. Then come those whose "
     f"95 % interval lies furthest from no effect, in widths of the interval. Contradicted ones stand first, at most "
     f"{CONTRADICTED} where others are reproduced. Those not robust to the number of claims stand after the robust ones, and "
     f"conditional ones last, at most {CONDITIONAL}. Verdicts near the border change from day to day."
@@ -74,16 +74,11 @@ def choose(
         pairs = [(result, row) for result in of_verdict if (row := _shows(result, rows.get(result["id"], [])))]
         # The sort is stable: claims that are equally telling stay in the paper's order.
         ranked[verdict] = sorted(
-            pairs, key=lambda pair: (_fragile(pair[0]), pair[0]["id"] not in to_the_question, -telling(pair[1]))
+            pairs, key=lambda pair: (findings.is_fragile(pair[0]), pair[0]["id"] not in to_the_question, -telling(pair[1]))
         )
     contradicted, reproduced = ranked[verdicts.CONTRADICTED], ranked[verdicts.REPRODUCED]
     first = contradicted[: max(CONTRADICTED, number - len(reproduced))][:number]
-    return sorted([*first, *reproduced[: number - len(first)]], key=lambda pair: _fragile(pair[0]))
-
-
-def _fragile(result: dict) -> bool:
-    """Return whether a claim is decided and not robust to the number of claims."""
-    return result.get("robust") is False
+    return sorted([*first, *reproduced[: number - len(first)]], key=lambda pair: findings.is_fragile(pair[0]))
 
 
 def _shows(result: dict, rows: list[dict]) -> dict | None:
@@ -147,7 +142,7 @@ def text(
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
         lines += _wrapped(_printed_size(result), "    ", width)
-        lines += _wrapped(wording.fragile(result) if _fragile(result) else "", "    ", width)
+        lines += _wrapped(wording.fragile(result) if findings.is_fragile(result) else "", "    ", width)
         lines += _wrapped(wording.unobserved_neighbours(result), "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is decided here.")
