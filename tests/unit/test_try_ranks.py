@@ -227,6 +227,30 @@ def test_the_timer_sees_the_connections_of_ranks_and_of_no_other_program(tmp_pat
     assert [len(rank["connections"]) for rank in made] == [1, 1] and running.connected(made)
 
 
+# Holds two connections at once, and then only a third one.
+CHANGES = """
+import socket, sys, time
+reach = lambda: socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+first, dropped = reach(), reach()
+time.sleep(0.2)
+first.close(), dropped.close()
+kept = reach()
+time.sleep(0.2)
+"""
+
+
+def test_the_timer_keeps_a_connection_that_follows_dropped_ones(tmp_path):
+    for folder in ("work", "ranks"):
+        (tmp_path / "0" / folder).mkdir(parents=True)
+    (tmp_path / "variables").write_text("")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        program = [sys.executable, "-c", CHANGES, str(server.getsockname()[1])]
+        words = [timer.program_path(), "--rank", tmp_path, "0", *program]
+        assert subprocess.run(words, env={"OMPI_COMM_WORLD_RANK": "0"}, timeout=20).returncode == 0
+    [made] = running.reports_of(tmp_path / "0", 1)
+    assert len({local for local, _ in made["connections"]}) == len(made["connections"]) == 3
+
+
 def test_the_timer_needs_a_launcher_for_ranks(tmp_path):
     done = subprocess.run([timer.program_path(), "--rank", tmp_path, "0", "true"], env={}, capture_output=True, text=True)
     assert done.returncode == 127 and "no rank" in done.stderr

@@ -46,7 +46,7 @@ enum { SOCKETS = 1024, ESTABLISHED = 1 };
 
 /* The two addresses of a TCP connection, as the kernel's table has them. */
 struct connection { char local[NAME_BYTES], remote[NAME_BYTES]; };
-/* What carried a rank's messages: the most segments and connections that it had at a look. */
+/* What carried a rank's messages: the most segments that it had at a look, and every connection that was seen. */
 static struct { int segments, connections; struct connection ends[SOCKETS]; } carried;
 
 static volatile sig_atomic_t late;
@@ -338,16 +338,21 @@ static void become_rank(const char *place, char **program, char **variables) {
     fail(program[0]);
 }
 
+/* Keeps a connection that was not seen before. Two ranks that connect at once drop one of two connections, so what is
+ * open at one look, even the fuller one, need not be what carries messages. */
+static void keep(const struct connection *one) {
+    for (int i = 0; i < carried.connections; i++)
+        if (!strcmp(carried.ends[i].local, one->local) && !strcmp(carried.ends[i].remote, one->remote)) return;
+    if (carried.connections < SOCKETS) carried.ends[carried.connections++] = *one;
+}
+
 /* Looks at a rank until it ends. */
 static void watch_rank(pid_t rank, const char *place, int is_first) {
     static struct connection ends[SOCKETS];
     for (size_t noted = 0;;) {
         int segments = segments_of(rank), connections = connections_of(rank, ends);
         if (segments > carried.segments) carried.segments = segments;
-        if (connections > carried.connections) {
-            carried.connections = connections;
-            memcpy(carried.ends, ends, sizeof ends);
-        }
+        for (int i = 0; i < connections; i++) keep(&ends[i]);
         if (is_first) noted = note_mapped(rank, place, noted);
         siginfo_t ended = {0};
         if (!waitid(P_PID, (id_t)rank, &ended, WEXITED | WNOHANG | WNOWAIT) && ended.si_pid) return;
