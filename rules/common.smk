@@ -11,6 +11,7 @@ from plimsoll import designs, paths
 from plimsoll.config import configuration
 from plimsoll.errors import PlimsollError
 from plimsoll.host import temporary
+from plimsoll.host.file_times import bring_back
 from plimsoll.images import settings
 from plimsoll.images.store import forget_replaced
 from plimsoll.measuring import failing_groups, lock, stop
@@ -19,7 +20,7 @@ from plimsoll.terminal import interruption, request, restart, target_check, work
 from plimsoll.terminal.live import call, display, events
 from plimsoll.terminal.live.runs import Queue
 from plimsoll.terminal.start_check import refuse
-from plimsoll.workflow import bring_back, prepare, refuse_other_host
+from plimsoll.workflow import prepare, refuse_other_host
 
 paths.use_this_python()
 # For a large study Snakemake keeps millions of objects until it ends. If Python searches them for garbage as often as

@@ -10,7 +10,7 @@ from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.figures import batch, sources
 from plimsoll.terminal import stage_messages
-from plimsoll.workflow import image_of
+from plimsoll.target_paths import image_of
 
 
 wildcard_constraints:

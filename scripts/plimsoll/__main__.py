@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from plimsoll import features, tasks
@@ -54,6 +55,15 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(stage=function, says=says)
         return added
 
+    _stages_until_observations(stage)
+    _stages_of_verdicts(stage)
+    _stages_of_pages(stage)
+    for add in features.every("stages"):
+        add(stage)
+    return parser
+
+
+def _stages_until_observations(stage: Callable[..., argparse.ArgumentParser]) -> None:
     host = stage(_host, paths=("json", "table"), says="host: looking at this machine")
     host.add_argument("--runtimes", nargs="*", type=Path, required=True)
     stage(_image, "name", "base", paths=("output",), says="image {name}: building it if it is not there")
@@ -63,6 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     stage(_plan, "study", "config", "unavailable", paths=("output",))
     stage(_collect, "study", paths=("plan", "records", "csv", "parquet", "runs"), says="{study}: collecting the records")
     stage(_complete, "study", paths=("runs", "output"), says="{study}: looking whether every cell has a valid run")
+    stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
+
+
+def _stages_of_verdicts(stage: Callable[..., argparse.ArgumentParser]) -> None:
     stage(_tests, "study", paths=("observations", "runs", "output"), says="{study}: testing")
     stage(_variance, "study", paths=("plan", "results", "output"), says="{study}: looking where its variance is")
     judged = ("plan", "observations", "runs", "verdicts", "comparisons", "answer")
@@ -77,10 +91,12 @@ def _parser() -> argparse.ArgumentParser:
     verdicts.add_argument("--answers", nargs="+", type=Path, required=True, help="answer.csv of each, in the same order")
     verdicts.add_argument("--sessions", nargs="+", type=Path, required=True, help="sessions.json of each, in the same order")
     verdicts.add_argument("--beside", nargs="*", type=Path, default=[], help="folders of studies that an earlier start judged")
-    stage(_clean_up).add_argument("--all", action="store_true", help="images and all else that is kept for the next run, too")
     told = stage(_findings)
     told.add_argument("--results", type=Path, default=Path("results"), help="if they are not those of this machine")
     told.add_argument("settings", nargs="*", help="the configuration, as after --config")
+
+
+def _stages_of_pages(stage: Callable[..., argparse.ArgumentParser]) -> None:
     table = stage(_table, "study", "name", paths=("results", "output"), says="{study}: {name}")
     for option in ("image", "host", "environments", "runs"):
         table.add_argument(f"--{option}", type=Path)
@@ -91,9 +107,6 @@ def _parser() -> argparse.ArgumentParser:
     made = ("plan", "host", "image", "observations", "runs", "tests", "verdicts", "comparisons", "answer", "sessions")
     made_of_study = (*made, "variance", *folders, "output")
     stage(_report, "study", paths=made_of_study, says="{study}: writing the report")
-    for add in features.every("stages"):
-        add(stage)
-    return parser
 
 
 # Each stage imports what it needs: trying a runtime must not wait for what drawing imports.

@@ -11,32 +11,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from plimsoll import designs, runtimes, spelling
-from plimsoll.errors import ImageGone, Lasting, Outage, PlimsollError, Unavailable, run_guarded
+from plimsoll.errors import Lasting, Outage, PlimsollError, Unavailable, run_guarded
 from plimsoll.host import cgroup, disk, private, threads
-from plimsoll.interchange import Cell, Image, Plan, Record
+from plimsoll.interchange import Cell, Plan, Record
 from plimsoll.measuring import lock, noise, plan_file, process, progress, record, staleness, status, stop, system, watch
-from plimsoll.measuring.attempt import Attempt, folder_of
+from plimsoll.measuring.attempt import Attempt, Run, folder_of
 
 # After this many interrupted attempts at a run, the run itself is assumed to break the resource.
 INTERRUPTIONS = 3
-
-
-class Run(NamedTuple):
-    """A run to measure: a repetition of a cell of the plan, with the description of its image."""
-
-    plan: Plan
-    cell: Cell
-    repetition: int
-    study_folder: Path
-    image: Image
-
-    @property
-    def name(self) -> str:
-        """Name of the run: the path of its record below runs/, without the ending."""
-        return f"{self.cell['path']}/{self.repetition}"
 
 
 def measure(
@@ -128,7 +112,7 @@ def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets:
             seconds = (begun - since) / len(settled)
             progress.finish(runs[path].study_folder / "progress", runs[path].name, seconds, written[path])
         if not any(one["status"] in status.COUNTED for one in settled.values()):
-            _give_up_failing(runs[next(iter(settled))])
+            _after_failure().skip_failing(runs[next(iter(settled))])
     return written
 
 
@@ -141,7 +125,7 @@ def _system(run: Run) -> str:
     try:
         return system.identity(run.study_folder, runtime)
     except Unavailable as problem:
-        repair(
+        _after_failure().repair(
             run,
             Outage(f"{runtime.label} does not answer ({problem})", f"install it again ({spelling.command('setup')} does)"),
         )
@@ -178,7 +162,7 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
             first = runs[next(iter(earlier))]
             if interrupted > INTERRUPTIONS:
                 raise Outage(f"{problem.cause}, in {interrupted} attempts at {first.cell['path']}", problem.remedy)
-            repair(first, problem)
+            _after_failure().repair(first, problem)
         if settled:
             yield settled
 
@@ -304,11 +288,18 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
                 if found.get(cell["path"], {}).get("status") == status.FAILED:
                     process.cut(folder_of(folder, cell), process.LEFT_BYTES)
             room.refuse_filled()
-        _examine(run, None if attempts.LIMITS_MEMORY else killed)
+        _after_failure().examine(run, None if attempts.LIMITS_MEMORY else killed)
         if any(outcome["status"] == status.FAILED for outcome in found.values()):
             # A killed engine may have started a container after the attempt gave it up.
             lock.sweep(runtimes.known().values())
     return found
+
+
+def _after_failure():
+    """Return the module that is needed only after something went wrong. A successful run does not import it."""
+    from plimsoll import run_repair
+
+    return run_repair
 
 
 @contextlib.contextmanager
@@ -320,32 +311,6 @@ def _outages() -> Iterator[None]:
         raise _outage_of(error) from error
 
 
-# The functions below run only if something went wrong, and import what they need then. A successful run does not pay
-# for it.
-
-
-def _give_up_failing(run: Run) -> None:
-    """If the runs of a runtime all fail alike, skip its other runs in this start of the workflow.
-
-    The workflow then restarts without them. Raise PlimsollError, which says so.
-    """
-    from plimsoll.measuring import failing_groups
-
-    kind = designs.find(run.plan["design"]).cells.kind
-
-    def group_of(cell: Cell) -> failing_groups.Group:
-        return failing_groups.Group(cell["runtime"], kind(cell))
-
-    group = group_of(run.cell)
-    if reason := failing_groups.reason(run.study_folder, run.plan, group, group_of):
-        failing_groups.note(run.study_folder, group, reason)
-        stop.restart(run.study_folder)
-        raise PlimsollError(
-            f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. "
-            f"To try them again, start again; to leave the runtime out: {spelling.command('drop', group.runtime)}."
-        )
-
-
 def _outage_of(error: OSError) -> Outage:
     """Return the Outage for an error of the operating system. Raise the error again if it is not the host's fault."""
     from plimsoll.measuring import resources
@@ -353,60 +318,6 @@ def _outage_of(error: OSError) -> Outage:
     if outage := resources.outage_of(error):
         return outage
     raise error
-
-
-def _examine(run: Run, killed: int | None = None) -> None:
-    """Raise Outage if a resource that the run needs has failed.
-
-    That is a full disk, a process that cannot be killed, something missing that its containers need, or programs that
-    the kernel killed for lack of memory. `killed` is the number of such programs before the attempt; None skips that
-    check.
-    """
-    from plimsoll.measuring import resources
-
-    if killed is not None:
-        resources.refuse_killed(killed)
-    resources.refuse_undying()
-    private.refuse_missing(lock.TEMPORARY.parent)
-    for folder in (run.study_folder / "raw", lock.TEMPORARY.parent):
-        resources.refuse_full(folder)
-    for one in _means(run):
-        one.examine(run.image)
-
-
-def _means(run: Run) -> list:
-    """Return the resources of a run: its runtime, and those that its design adds."""
-    others = designs.find(run.plan["design"]).attempts.others(run.cell)
-    return list(dict.fromkeys([runtimes.find(run.cell["runtime"]), *others]))
-
-
-def repair(run: Run, problem: Outage) -> None:
-    """Repair what interrupted an attempt, or wait for it, and remove the attempt's leftovers.
-
-    Raise Outage if the resource does not come back, or comes back as another version.
-    """
-    from plimsoll.measuring import resources
-
-    def examine() -> None:
-        # Examine in the environment of an attempt: with the user's environment variables an engine may behave
-        # differently.
-        with lock.run(f"{os.getpid():x}", run.study_folder):
-            _examine(run)
-
-    resources.restore(problem, examine, lambda outage: _repair(run, outage))
-    lock.sweep(runtimes.known().values())
-    system.note(run.study_folder, [one for one in _means(run) if isinstance(one, runtimes.Runtime)])
-
-
-def _repair(run: Run, problem: Outage) -> None:
-    """Repair the resource behind an Outage as far as this process can: restore the image, or revive what the run needs."""
-    if isinstance(problem, ImageGone):
-        from plimsoll.images import restore
-
-        restore.restore(run.image)
-    else:
-        for one in _means(run):
-            one.revive()
 
 
 def main(arguments: list[str]) -> int:

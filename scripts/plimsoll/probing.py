@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from plimsoll import designs, measure
+from plimsoll import designs, measure, run_repair
 from plimsoll.errors import Lasting, Outage, Unavailable
 from plimsoll.interchange import Cell, Image, Plan
 from plimsoll.measuring import status
@@ -69,7 +69,7 @@ def _problem(run: measure.Run) -> str | None:
         reason = outcome["reason"]
         if outage:
             try:
-                measure.repair(run, outage)
+                run_repair.repair(run, outage)
             except Outage as problem:
                 return f"{problem.cause} ({problem.remedy})"
     return reason

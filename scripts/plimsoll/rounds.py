@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import paths
-from plimsoll.analysis import blocks
+from plimsoll.analysis import independence
 from plimsoll.errors import Incomplete
 from plimsoll.measuring import failing_groups, plan_file
 from plimsoll.planning import precision, repetitions
@@ -41,7 +41,7 @@ def reach(study: str, target: float, maximum: int, settings: list[str]) -> None:
         plan = plan_file.read(folder / "plan.json")
         now = {path: cell["repetitions"] for path, cell in plan["cells"].items() if cell["reason"] is None}
         compared = pd.read_csv(folder / "comparisons.csv")
-        compared["degrees"] = blocks.degrees(compared["n"])
+        compared["degrees"] = independence.degrees(compared["n"])
         intervals = precision.widths(compared, _read(folder / "tables/tests.csv"))
         wanted = precision.next_repetitions(now, intervals, target, maximum)
         if wanted == now:

@@ -3,11 +3,9 @@
 The input functions of the rules (rules/common.smk) use it. No stage imports it.
 """
 
-import contextlib
 import hashlib
 import os
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -15,12 +13,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import designs, runtimes
+from plimsoll import designs, runtimes, target_paths
 from plimsoll.analysis.tables import of_runs
 from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
+from plimsoll.host import file_times
 from plimsoll.images import supplied_programs
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import progress, record, staleness, system
@@ -30,8 +29,6 @@ from plimsoll.planning import availability, bundles, planner, record_moves, sess
 FIRST = 1_000_000
 # Files that change when a study is judged again.
 FILES = ("together.json", "sessions.json")
-# Folders of results whose files' times do not matter to Snakemake.
-UNTIMED = ("raw", "reference")
 
 
 class Bundle(NamedTuple):
@@ -65,7 +62,7 @@ class Workflow:
 
     def records(self, study: str) -> list[str]:
         """Return the paths of a study's records, in the order of measuring."""
-        return paths_of(study, self.plans[study]["order"])
+        return target_paths.paths_of(study, self.plans[study]["order"])
 
     def deleted_records(self, study: str) -> list[str]:
         """Return the paths of records that are missing although the observations made from them exist.
@@ -117,10 +114,14 @@ class Workflow:
         """
         runs = self._bundles[study][bundle].runs
         try:
-            made = os.stat(bundle_path(study, bundle)).st_mtime_ns
+            made = os.stat(target_paths.bundle_path(study, bundle)).st_mtime_ns
         except OSError:
-            return paths_of(study, runs)
-        return [path_of(study, *run) for run in runs if self._open(study, *run) or newer(path_of(study, *run), made)]
+            return target_paths.paths_of(study, runs)
+        return [
+            target_paths.path_of(study, *run)
+            for run in runs
+            if self._open(study, *run) or file_times.newer(target_paths.path_of(study, *run), made)
+        ]
 
     def bundle_digest(self, study: str, bundle: str) -> str:
         """Return a digest that changes when the runs of a bundle change, or what is measured in them."""
@@ -133,7 +134,7 @@ class Workflow:
         Without a `name`, return those of all records of the study.
         """
         return [
-            bundle_path(study, bundle)
+            target_paths.bundle_path(study, bundle)
             for bundle, bundled in self._bundles[study].items()
             if name is None or name in bundled.names
         ]
@@ -158,11 +159,11 @@ class Workflow:
         if name not in loaded.get("tables", {}):
             raise PlimsollError(f"{study} has no table {name!r}; it has {', '.join(loaded.get('tables', {}))}.")
         needs = loaded.design.tables.KINDS[loaded["tables"][name]["kind"]].needs
-        image = image_of(loaded)
+        image = target_paths.image_of(loaded)
         every = {
             "image": image,
             "host": "results/host.json",
-            "environments": tried(image),
+            "environments": target_paths.tried(image),
         }
         inputs: dict[str, str | list[str]] = {option: path for option, path in every.items() if option in needs}
         if "runs" in needs:
@@ -196,7 +197,7 @@ class Workflow:
         """
         if not self._open(study, cell, repetition):
             return []
-        needed = [tried(image_of(self.studies[study]))]
+        needed = [target_paths.tried(target_paths.image_of(self.studies[study]))]
         # Snakemake compares a job's parameters with those of the last time it ran the job. A record may come from
         # another job's launch, and the workflow may then have been killed. Snakemake knows nothing about such a record,
         # except that it is older than this file.
@@ -209,7 +210,7 @@ class Workflow:
         """
         seen = _seen(study, cell, repetition)
         asked = staleness.asked_for(seen, self._fingerprint(study, cell) or "none", self._starts(study))
-        return f"results/{study}/plan.json {image_of(self.studies[study])} {cell} {repetition} {asked}"
+        return f"results/{study}/plan.json {target_paths.image_of(self.studies[study])} {cell} {repetition} {asked}"
 
     def note_systems(self, runs: Iterable[tuple[str, str, int]]) -> None:
         """Save the system on which the runs (study, cell, repetition) are about to be measured.
@@ -380,20 +381,6 @@ def refuse_other_host(config: dict) -> None:
         )
 
 
-def bring_back(results: Path) -> None:
-    """Set the times of files in the results that lie in the future to now: the clock was ahead when they were written.
-
-    Snakemake refuses to make anything from such files.
-    """
-    now = time.time()
-    for place, folders, names in os.walk(results):
-        folders[:] = [name for name in folders if name not in UNTIMED]
-        for path in (os.path.join(place, name) for name in names):
-            with contextlib.suppress(OSError):
-                if os.lstat(path).st_mtime > now:
-                    os.utime(path, follow_symlinks=False)
-
-
 @cache
 def _now(study: str) -> str:
     """Return the path of a file that is newer than all records of a study at the start of this workflow."""
@@ -405,34 +392,4 @@ def _now(study: str) -> str:
 
 def _seen(study: str, cell: str, repetition: int) -> staleness.Look:
     # A string instead of a Path: this is called for tens of thousands of runs.
-    return staleness.seen_at_start(path_of(study, cell, repetition))
-
-
-def bundle_path(study: str, bundle: str) -> str:
-    """Return the path of the file that stands for the records of a bundle."""
-    return f"results/{study}/progress/bundles/{bundle}"
-
-
-def newer(path: str, moment: int) -> bool:
-    """Whether a file was changed after a moment (nanoseconds since 1970)."""
-    return os.stat(path).st_mtime_ns > moment
-
-
-def path_of(study: str, cell: str, repetition: int) -> str:
-    """Return the path of a run's record."""
-    return f"results/{study}/runs/{cell}/{repetition}.json"
-
-
-def paths_of(study: str, runs: Iterable[tuple[str, int]]) -> list[str]:
-    """Return the paths of runs' records."""
-    return [path_of(study, cell, repetition) for cell, repetition in runs]
-
-
-def tried(image: str) -> str:
-    """Return the path of the results of trying the runtimes on an image."""
-    return image.replace(".json", ".runtimes.json")
-
-
-def image_of(study: dict) -> str:
-    """Return the path of the description of a study's image."""
-    return f"results/images/{study['image']}.json"
+    return staleness.seen_at_start(target_paths.path_of(study, cell, repetition))

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 from plimsoll import designs
-from plimsoll.analysis import blocks
-from plimsoll.claims import findings, verdicts
+from plimsoll.analysis import sample_sizes
+from plimsoll.claims import findings, result_counts, verdicts
 from plimsoll.config import studies
-from plimsoll.features.time_budget import costs, two_stages
+from plimsoll.features.time_budget import costs, study_state
 
 from tests.bench.calibration import write
 from tests.bench.spending import plan_of
@@ -36,7 +36,7 @@ def arithmetic(results: Iterable[Mapping]) -> dict[str, int]:
     repetitions than are ever counted are not decided within a day.
     """
     counts = dict.fromkeys((DECIDED, *WITHIN, UNKNOWN), 0)
-    for result in findings.without_repeats(list(results)):
+    for result in result_counts.without_repeats(list(results)):
         if result["verdict"] in (*verdicts.SETTLED, verdicts.INCONCLUSIVE):
             counts[_when(result)] += 1
     return counts
@@ -48,7 +48,7 @@ def _when(result: Mapping) -> str:
     seconds = (result["decide"] or {}).get("seconds")
     if seconds is None:
         needed = result.get("needed")
-        return "not within a day" if needed is not None and needed > blocks.MOST else UNKNOWN
+        return "not within a day" if needed is not None and needed > sample_sizes.MOST else UNKNOWN
     return next(words for words, hours_of in WITHIN.items() if seconds <= 3600 * hours_of)
 
 
@@ -67,11 +67,11 @@ def main() -> None:
 def of_study(name: str) -> pd.DataFrame:
     """Return one row per inconclusive claim of a study."""
     study = studies.load(name, designs.known())
-    other = two_stages.reference(study, plan_of(study))
+    other = study_state.reference(study, plan_of(study))
     measured = costs.of_plan(other.plan, other.runs)
     asked = {need.finding: need for need in other.asked(None).needs}
     rows = []
-    for result in findings.without_repeats(other.results):
+    for result in result_counts.without_repeats(other.results):
         if result["verdict"] != verdicts.INCONCLUSIVE:
             continue
         compared = other.rows[other.rows["claim"] == result["id"]]

@@ -15,7 +15,7 @@ from plimsoll import designs, paths
 from plimsoll.analysis import cell_paths, collect
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
-from plimsoll.features.time_budget import costs, needs, two_stages
+from plimsoll.features.time_budget import costs, needs, study_state, two_stages
 from plimsoll.interchange import Plan
 from plimsoll.planning import planner
 
@@ -38,7 +38,7 @@ class Drawn:
         self.observations = {path: _spread_out(group) for path, group in _by_cell(observations, plan)}
         self.runs = dict(iter(_by_cell(runs.assign(attempts=1), plan)))
 
-    def measured(self, blocks: dict[str, int]) -> two_stages.StudyState:
+    def measured(self, blocks: dict[str, int]) -> study_state.StudyState:
         """Return what is judged with so many blocks of each cell."""
         observed, made = [], []
         for path, number in blocks.items():
@@ -51,7 +51,7 @@ class Drawn:
                 observed.append(of_run[of_run["repetition"] == row["repetition"].iloc[0]].assign(repetition=block, block=block))
         table = pd.concat(made).sort_values("place", kind="stable")
         seconds = table.filter(like="_seconds").sum(axis=1) + BETWEEN
-        return two_stages.of_tables(
+        return study_state.of_tables(
             self.study, _planned(self.plan, blocks), pd.concat(observed), table.assign(started=seconds.cumsum() - seconds)
         )
 
@@ -91,20 +91,20 @@ def main() -> None:
     for name in STUDIES:
         study = studies.load(name, designs.known())
         plan = plan_of(study)
-        other = two_stages.reference(study, plan)
+        other = study_state.reference(study, plan)
         print(f"{name}: {_said(other)} in the reference itself")
         for given in HOURS:
             spent = [_spend(Drawn(study, plan, seed), given, other) for seed in range(DRAWS)]
             print(f"  {given:5.2f} h: " + "; ".join(spent), flush=True)
 
 
-def _said(judged: two_stages.StudyState) -> str:
+def _said(judged: study_state.StudyState) -> str:
     settled, testable = needs.decided_counts(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios"
     return f"{ratios} and {settled} of {testable} claims"
 
 
-def _spend(drawn: Drawn, given: float, other: two_stages.StudyState) -> str:
+def _spend(drawn: Drawn, given: float, other: study_state.StudyState) -> str:
     first = two_stages.first_stage(drawn.study, drawn.plan, given * 3600)
     begun = drawn.measured(first)
     blocks, _, _ = two_stages.second_stage(begun, other, given, 0.0)

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import subnets
 
 NAME, NAMESPACE, NEAR = "another", "plimsoll-test", "plimsoll-test"

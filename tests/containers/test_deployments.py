@@ -15,7 +15,7 @@ from plimsoll.errors import Lasting
 from plimsoll.measuring import lock, record
 from plimsoll.measuring.process import run_bounded
 from plimsoll.mpi.job import Job
-from plimsoll.runtimes import base, isolation
+from plimsoll.runtimes import commands, isolation
 from plimsoll.workloads import hpcc
 
 from tests.conftest import usual
@@ -341,10 +341,10 @@ def test_without_privileges_no_container_is_confined_by_itself(workspace, workin
 def test_podman_takes_an_image_that_it_does_not_have_from_docker_with_its_digest(workspace, working, image):
     working("podman")
     podman = runtimes.find("podman")
-    base.output([*podman.command, "rmi", "--force", image["id"].removeprefix("sha256:")])
+    commands.output([*podman.command, "rmi", "--force", image["id"].removeprefix("sha256:")])
     found = workspace.run("uma/exact/E1/podman/any/default/standard/plain/fft")
     assert found["status"] == "valid", found["reason"]
-    assert image["id"] in base.output([*podman.command, "images", "--quiet", "--no-trunc"]).split()
+    assert image["id"] in commands.output([*podman.command, "images", "--quiet", "--no-trunc"]).split()
 
 
 def test_podman_s_seccomp_profile_allows_single_copy(once, working):

@@ -21,7 +21,8 @@ from plimsoll.measuring import lock, record, resources, staleness
 from plimsoll.measuring import process as processes
 from plimsoll.mpi.job import Job
 from plimsoll.runtimes import apptainer, engine
-from plimsoll.runtimes.base import HOST, LABEL, Place, Spec, output
+from plimsoll.runtimes.base import HOST, LABEL, Place, Spec
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.networks import cni, subnets
 

@@ -17,7 +17,8 @@ from plimsoll.images import builder
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 from plimsoll.runtimes import docker_nested
-from plimsoll.runtimes.base import HOST, LABEL, Spec, output
+from plimsoll.runtimes.base import HOST, LABEL, Spec
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker_nested import PARENTS, DockerNested, moments, notes_of, parent_of, privileges
 from plimsoll.runtimes.nested import engine_folders
 from plimsoll.runtimes.networks import subnets

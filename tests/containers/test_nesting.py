@@ -22,7 +22,8 @@ from plimsoll.images import builder
 from plimsoll.measuring import lock, record, resources
 from plimsoll.planning import planner
 from plimsoll.runtimes import virtual_machine
-from plimsoll.runtimes.base import LABEL, Node, output
+from plimsoll.runtimes.base import LABEL, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.guests import guest_node, kernel, machine
 from plimsoll.runtimes.networks import far_host, second_host

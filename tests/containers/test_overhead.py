@@ -19,12 +19,13 @@ from plimsoll.config import studies
 from plimsoll.designs.overhead import attempts
 from plimsoll.designs.overhead.factors import OverheadRecord
 from plimsoll.errors import Unavailable
-from plimsoll.host import cgroup, processes
+from plimsoll.host import cgroup, freezer, processes
 from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
-from plimsoll.runtimes.base import LABEL, Scratch, Spec, output
+from plimsoll.runtimes.base import LABEL, Scratch, Spec
 from plimsoll.runtimes.changed_root import ChangedRoot
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import far_host
 from plimsoll.services import daemon
 from plimsoll.services.containers import Services
@@ -296,7 +297,7 @@ def test_a_container_that_is_paused_while_a_program_is_started_in_it_holds_up_no
         runtime.stop([node])
         assert time.monotonic() - begun < 30
     finally:
-        cgroup.thaw(group)
+        freezer.thaw(group)
         if waiting:
             waiting.kill()
             waiting.wait()

@@ -9,7 +9,8 @@ import shutil
 import pytest
 from plimsoll import runtimes
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import LABEL, Spec, output
+from plimsoll.runtimes.base import LABEL, Spec
+from plimsoll.runtimes.commands import output
 
 from tests.privileges import LOOKING, ROWS, compare, told
 

@@ -16,7 +16,8 @@ from plimsoll.images import builder
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
 from plimsoll.runtimes import docker_elsewhere
-from plimsoll.runtimes.base import LABEL, output
+from plimsoll.runtimes.base import LABEL
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import second_host
 from plimsoll.services.hadoop import cluster
 

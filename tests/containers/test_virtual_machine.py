@@ -14,7 +14,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.images import builder
 from plimsoll.measuring import lock
 from plimsoll.runtimes import isolation
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.guests import agent, machine
 from plimsoll.services.containers import Services
 

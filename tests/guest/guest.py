@@ -13,7 +13,7 @@ from pathlib import Path
 
 from plimsoll.images import store
 from plimsoll.interchange import Image
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.guests import kernel
 
 from tests.conftest import PROJECT

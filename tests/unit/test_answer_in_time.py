@@ -6,7 +6,7 @@ import pytest
 from plimsoll.claims import answer
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
-from plimsoll.features.time_budget import answer_needs, costs, needs, two_stages
+from plimsoll.features.time_budget import answer_needs, costs, needs, study_state, two_stages
 from plimsoll.features.time_budget.allocation import Need
 from plimsoll.pages import answer as answer_page
 from plimsoll.pages import forest, formats
@@ -37,7 +37,7 @@ def large_cache_plan(config):
 
 def answered(study, plan, blocks) -> tuple[list[str], list[Need]]:
     """Return (names of the ratios that have LEAST blocks, all ratios)."""
-    first = answer_needs.first(two_stages.of_nothing(study, plan).ratios.values(), two_stages.LEAST)
+    first = answer_needs.first(study_state.of_nothing(study, plan).ratios.values(), two_stages.LEAST)
     return [need.finding for need in first if all(blocks.get(cell, 0) >= two_stages.LEAST for cell in need.blocks)], first
 
 
@@ -74,14 +74,14 @@ def test_ten_minutes_answer_the_first_three_benchmarks(liu2020, large_cache_plan
 
 
 def test_the_order_of_the_answer_is_that_of_its_file(liu2020, large_cache_plan):
-    ratios = two_stages.of_nothing(liu2020, large_cache_plan(liu2020)).ratios
+    ratios = study_state.of_nothing(liu2020, large_cache_plan(liu2020)).ratios
     assert list(dict.fromkeys(name.split()[0] for name in ratios)) == liu2020["answer"]["metrics"]
 
 
 def test_ten_minutes_answer_and_decide_a_sixth_of_the_claims(liu2020):
     """Runs are drawn from the reference measurements (tests/bench/spending.py)."""
     plan = spending.plan_of(liu2020)
-    drawn, other = spending.Drawn(liu2020, plan, 0), two_stages.reference(liu2020, plan)
+    drawn, other = spending.Drawn(liu2020, plan, 0), study_state.reference(liu2020, plan)
     begun = drawn.measured(two_stages.first_stage(liu2020, plan, 540))
     assert begun.answered >= 48
     blocks, ratios, chosen = two_stages.second_stage(begun, other, 0.15, 0.0)
@@ -93,7 +93,7 @@ def test_ten_minutes_answer_and_decide_a_sixth_of_the_claims(liu2020):
 
 def test_the_second_stage_gives_the_answer_as_much_as_the_claims(liu2020, plan_of):  # noqa: F811
     """An answer with four blocks beside claims with 113 would have the wrong priorities."""
-    judged = two_stages.reference(liu2020, plan_of(liu2020))
+    judged = study_state.reference(liu2020, plan_of(liu2020))
     now = dict.fromkeys(two_stages.blocks_of(judged.plan), 4)
     begun = judged._replace(plan=spending._planned(judged.plan, now))
     measured = costs.of_plan(judged.plan)
@@ -105,7 +105,7 @@ def test_the_second_stage_gives_the_answer_as_much_as_the_claims(liu2020, plan_o
 
 
 def test_no_difference_of_these_measurements_has_a_say_in_what_the_answer_gets(liu2020, plan_of):  # noqa: F811
-    judged = two_stages.reference(liu2020, plan_of(liu2020))
+    judged = study_state.reference(liu2020, plan_of(liu2020))
     turned = {
         name: part._replace(rows=[{**row, **dict.fromkeys(("effect", "low", "high"), 0.5)} for row in part.rows])
         for name, part in judged.ratios.items()
@@ -120,7 +120,7 @@ def test_no_difference_of_these_measurements_has_a_say_in_what_the_answer_gets(l
 def test_the_time_that_is_recommended_answers_the_rest(liu2020, large_cache_plan):
     plan = large_cache_plan(liu2020)
     begun = two_stages.first_stage(liu2020, plan, 540)
-    nothing = two_stages.of_nothing(liu2020, plan)._replace(plan=spending._planned(plan, begun))
+    nothing = study_state.of_nothing(liu2020, plan)._replace(plan=spending._planned(plan, begun))
     told = two_stages._of_answer(nothing, costs.of_plan(plan), 0.15)
     assert told["known"] == 0 and told["ratios"] == 84 and 0.15 < told["hours"] <= 0.5
     blocks = two_stages.first_stage(liu2020, plan, (told["hours"] - 0.15) * 3600, there=begun)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll.features.compare import two_sets
+from plimsoll.features.compare import set_sides, two_sets
 
 from tests.bench.calibration import halves, sessions, simulation
 from tests.bench.calibration.simulation import tables
@@ -135,7 +135,7 @@ def test_an_unchanged_machine_is_found_to_differ_no_more_often_than_is_said():
     """If sessions vary as much as is allowed for, single cells are at the nominal level and whole comparisons below it.
     If nothing is allowed for days, many comparisons find a difference."""
     for share in sessions.SHARES:
-        world = sessions.World(10, 5, 1, 1 / two_sets.SESSION_BLOCKS, share, 0.1, 0.0, 600)
+        world = sessions.World(10, 5, 1, 1 / set_sides.SESSION_BLOCKS, share, 0.1, 0.0, 600)
         nothing, allowed = sessions.simulate(world, 3)
         # Cells of a metric share a session, so a rate from 2,400 metrics is known to two percentage points.
         assert 0.02 < allowed["cell_p"] < 0.065 and allowed["average_p"] < 0.065 and allowed["covers"] > 0.935
@@ -144,7 +144,7 @@ def test_an_unchanged_machine_is_found_to_differ_no_more_often_than_is_said():
 
 
 def test_likeness_is_not_shown_at_the_margin_more_often_than_is_said():
-    world = sessions.World(10, 10, 1, 1 / two_sets.SESSION_BLOCKS, "half", 0.01, float(np.log1p(0.05)), 600)
+    world = sessions.World(10, 10, 1, 1 / set_sides.SESSION_BLOCKS, "half", 0.01, float(np.log1p(0.05)), 600)
     (_, allowed) = sessions.simulate(world, 4)
     assert 0.02 < allowed["cell_alike_p"] < 0.065 and allowed["anything_alike"] < 0.05
 
@@ -163,7 +163,7 @@ def test_real_sessions_of_unchanged_machines_do_not_differ():
         assert 0.03 < rows["p < 0.05"].mean() < 0.05 and rows["p < 0.05"].max() < 0.25
     # The allowance is the average of what the pairs show.
     ratios = rows["between over within"]
-    assert 1 / ratios.mean() == pytest.approx(two_sets.SESSION_BLOCKS, abs=0.5) and len(ratios) == two_sets.SESSION_DEGREES
+    assert 1 / ratios.mean() == pytest.approx(set_sides.SESSION_BLOCKS, abs=0.5) and len(ratios) == set_sides.SESSION_DEGREES
     # A pair does not influence its own allowance.
     left = table[table["allowed"] == sessions.OF_OTHERS]
     own = left.groupby(left["pair"].str.partition(",")[0])["between over within"]

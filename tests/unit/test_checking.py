@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from plimsoll.claims import findings, verdicts
+from plimsoll.claims import findings, result_counts, verdicts
 from plimsoll.errors import PlimsollError
 from plimsoll.features.check import artifact, check, study
 from plimsoll.features.check.study import ALIKE, HERE, MORE_TIME, NEITHER, OTHERWISE, REVERSED, THERE
@@ -54,7 +54,7 @@ def claim_of(checked: study.CheckedStudy, name: str) -> study.Claim:
 def test_the_same_results_are_decided_alike(own):
     checked, ended = artifact.check(own(), REFERENCE, [])
     counts = checked[STUDY].counts
-    every = findings.without_repeats(results_of(STUDY))
+    every = result_counts.without_repeats(results_of(STUDY))
     settled = sum(one["verdict"] in verdicts.SETTLED for one in every)
     assert counts == {**dict.fromkeys(counts, 0), ALIKE: settled, NEITHER: len(every) - settled} and settled > 10
     assert ended == (0, f"no claim reversed: of {settled} claims that both decide, {settled} are decided alike.")
@@ -189,5 +189,5 @@ def test_every_reference_agrees_with_itself():
     for name, one in there.items():
         counts = study.check(one, one).counts
         assert counts[REVERSED] == counts[HERE] == counts[THERE] == 0, name
-        assert sum(counts.values()) == len(findings.without_repeats(results_of(name)))
+        assert sum(counts.values()) == len(result_counts.without_repeats(results_of(name)))
     assert len(there) == len(pd.unique(pd.Series(list(there)))) >= 7

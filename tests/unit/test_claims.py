@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import designs, paths, runtimes
-from plimsoll.claims import answer, book, evaluate, findings, verdicts
+from plimsoll.claims import answer, book, evaluate, findings, result_counts, verdicts
 from plimsoll.claims.sides import Contrast
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.claims.verdicts import Strength
@@ -643,14 +643,14 @@ def test_too_few_blocks_decide_nothing(judged):
 
 def test_a_repetition_of_a_finding_is_not_counted_again(claims):
     results = [result for of_study in claims.values() for result in findings.unavailable(of_study, "not here")]
-    counted = sum(row["findings"] for row in findings.summarise(results))
+    counted = sum(row["findings"] for row in result_counts.summarise(results))
     assert counted == sum(NUMBERS.values()) - sum(bool(result["same_as"]) for result in results) < sum(NUMBERS.values())
 
 
 def test_a_study_alone_counts_its_findings_that_repeat_another_study_s(claims):
     results = findings.unavailable(claims["jha2018"], "not here")
     assert any(result["same_as"].startswith("jha2021") for result in results if result["same_as"])
-    assert sum(row["findings"] for row in findings.summarise(results)) == NUMBERS["jha2018"]
+    assert sum(row["findings"] for row in result_counts.summarise(results)) == NUMBERS["jha2018"]
 
 
 @pytest.mark.parametrize(("of_second", "expected"), [("", ""), (verdicts.OPPOSITE, verdicts.OPPOSITE)])
@@ -679,7 +679,7 @@ def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_m
     for result in results:
         if result["study"] == "jha2018":
             result["verdict"] = verdicts.INCONCLUSIVE
-    rows = [row for row in findings.summarise(results) if row["study"] == "jha2018"]
+    rows = [row for row in result_counts.summarise(results) if row["study"] == "jha2018"]
     assert sum(row["findings"] for row in rows) == NUMBERS["jha2018"]
 
 

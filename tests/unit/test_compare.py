@@ -15,7 +15,7 @@ from plimsoll.claims import host_agreement, verdicts
 from plimsoll.config import studies as configured
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import opening
-from plimsoll.features.compare import comparison_figure, comparison_options, junit, studies, two_sets
+from plimsoll.features.compare import comparison_figure, comparison_options, junit, set_sides, studies
 from plimsoll.measuring import record
 from plimsoll.planning import planner
 from plimsoll.result_sets import comparable, findings, sets
@@ -80,7 +80,7 @@ def test_a_set_against_itself_is_never_better_or_worse(folders, tmp_path, capsys
     status, out = compare(folders, tmp_path)
     assert status == 0
     # Without a value from the user it is that of the calibration.
-    assert json.loads((out / "compare.json").read_text())["session_blocks"] == two_sets.SESSION_BLOCKS
+    assert json.loads((out / "compare.json").read_text())["session_blocks"] == set_sides.SESSION_BLOCKS
     rows = rows_of(out)
     assert set(rows["answer"]) <= {"alike", "undecided"} and (rows["ratio"] == 1).all() and len(rows) > 50
     effects = rows_of(out, effects=True)

@@ -6,7 +6,7 @@ import pytest
 from plimsoll.analysis import blocks
 from plimsoll.claims import quantities, verdicts
 from plimsoll.claims.quantities.count import share
-from plimsoll.features.compare import effects, two_sets
+from plimsoll.features.compare import effects, set_sides, two_sets
 from plimsoll.features.compare.two_sets import ALIKE, DIFFERENT, UNDECIDED, Terms
 from plimsoll.result_sets.sets import OF_COMPARISON, SessionVerdicts
 from scipy import special, stats
@@ -96,7 +96,9 @@ def test_days_are_allowed_for_as_for_cells():
     )
     found = compared([a], [b], Terms()).rows
     within = found["between_blocks"] ** 2 * 200
-    assert found["between_sessions"].to_numpy() == pytest.approx(np.sqrt(2 * within.mean() / two_sets.SESSION_BLOCKS), rel=0.05)
+    assert found["between_sessions"].to_numpy() == pytest.approx(
+        np.sqrt(2 * within.mean() / set_sides.SESSION_BLOCKS), rel=0.05
+    )
     # On each side, 400 blocks are tested as 20 batches.
     assert (found["degrees"] < 15).all() and compared([a], [b]).rows["degrees"].between(25, 38.01).all()
 
@@ -207,7 +209,7 @@ def test_an_unchanged_machine_differs_no_more_often_than_is_said():
     for _ in range(40):
         sets = []
         for _ in "ab":
-            days = spread / np.sqrt(two_sets.SESSION_BLOCKS) * random.standard_normal(12)
+            days = spread / np.sqrt(set_sides.SESSION_BLOCKS) * random.standard_normal(12)
             rows = [row(day + spread * random.standard_normal(5), claim=f"s-{n}", cell_a=f"a{n}") for n, day in enumerate(days)]
             sets.append([judged(rows)])
         found = compared(*sets, Terms()).rows

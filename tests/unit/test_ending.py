@@ -15,7 +15,7 @@ from plimsoll.designs.nesting import gate
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk, processes
 from plimsoll.measuring import lock, process, resources, strays, watch
-from plimsoll.runtimes import base
+from plimsoll.runtimes import base, commands
 from plimsoll.workloads import loop, program_output
 
 from tests import disks
@@ -72,7 +72,7 @@ def test_what_hangs_in_the_kernel_and_was_not_killed_is_nobody_s_problem(hanging
     resources.refuse_undying()
 
 
-@pytest.mark.parametrize("ask", [lambda words: base.output(words, 0.3), lambda words: base.all_of([words], 0.3)])
+@pytest.mark.parametrize("ask", [lambda words: commands.output(words, 0.3), lambda words: commands.all_of([words], 0.3)])
 def test_a_command_that_cannot_be_killed_is_waited_for_in_bounds(monkeypatch, ask):
     monkeypatch.setattr(process, "KILLED_SECONDS", 0.3)
     monkeypatch.setattr(process.os, "kill", lambda *_: None)
@@ -93,7 +93,7 @@ def test_who_has_a_pipe_of_a_killed_command_is_not_waited_for():
     """A grandchild keeps the pipe open after the command was killed."""
     begun = time.monotonic()
     with pytest.raises(Unavailable, match="did not answer within 0.3 s"):
-        base.output(["sh", "-c", "sleep 5 & sleep 60"], 0.3)
+        commands.output(["sh", "-c", "sleep 5 & sleep 60"], 0.3)
     assert time.monotonic() - begun < 3
 
 

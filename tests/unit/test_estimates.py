@@ -3,7 +3,7 @@
 import numpy as np
 import pingouin
 import pytest
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, dispersions, independence, sample_sizes
 from plimsoll.analysis.blocks import Sample
 from scipy import stats
 from statsmodels.stats.power import TTestPower
@@ -54,18 +54,18 @@ def test_equal_counts_prove_nothing_however_their_logarithms_are_rounded():
 
 @pytest.mark.parametrize("size", [0.5, 1.0, 2.0])
 def test_repetitions_needed_are_those_of_the_power_of_the_t_test(size):
-    known = TTestPower().solve_power(effect_size=size, alpha=0.05, power=blocks.POWER)
-    assert blocks.sample_size(1.0, size, 0.05) == pytest.approx(np.ceil(known), abs=1.01)
+    known = TTestPower().solve_power(effect_size=size, alpha=0.05, power=sample_sizes.POWER)
+    assert sample_sizes.sample_size(1.0, size, 0.05) == pytest.approx(np.ceil(known), abs=1.01)
 
 
 def test_many_blocks_are_tested_as_batches_of_consecutive_ones():
     draws = np.random.default_rng(4).normal(0.03, 0.05, 60)
     batches = draws.reshape(20, 3).mean(axis=1)
-    assert blocks.units(draws).tolist() == pytest.approx(batches)
-    assert len(blocks.units(draws[:39])) == 39
+    assert independence.units(draws).tolist() == pytest.approx(batches)
+    assert len(independence.units(draws[:39])) == 39
     told = blocks.about_zero(draws, 0.05)
     assert told["p"] == pytest.approx(stats.ttest_1samp(batches, 0).pvalue)
-    assert told["shown"].degrees == blocks.degrees(60) == 19
+    assert told["shown"].degrees == independence.degrees(60) == 19
     assert told["effect"] == pytest.approx(draws.mean()) and told["deviation"] == pytest.approx(batches.std(ddof=1) * 3**0.5)
 
 
@@ -85,7 +85,7 @@ def test_blocks_that_have_seconds_in_common_find_a_difference_about_as_seldom_as
 def test_a_session_is_one_value_however_many_blocks_it_has():
     random = np.random.default_rng(5)
     each = [random.normal(0.1 * number, 0.05, count) for number, count in enumerate((4, 90, 12), 1)]
-    which = np.concatenate([number * blocks.SESSION + np.arange(len(one)) for number, one in enumerate(each, 1)])
+    which = np.concatenate([number * independence.SESSION + np.arange(len(one)) for number, one in enumerate(each, 1)])
     told = blocks.about_zero(np.concatenate(each), 0.05, which=which)
     means = [one.mean() for one in each]
     assert told["p"] == pytest.approx(stats.ttest_1samp(means, 0).pvalue) and told["effect"] == pytest.approx(np.mean(means))
@@ -95,7 +95,7 @@ def test_a_session_is_one_value_however_many_blocks_it_has():
 
 
 def test_blocks_of_one_session_say_nothing_over_sessions():
-    values, which = np.random.default_rng(6).normal(1, 0.01, 5), 2 * blocks.SESSION + np.arange(5)
+    values, which = np.random.default_rng(6).normal(1, 0.01, 5), 2 * independence.SESSION + np.arange(5)
     told = blocks.about_zero(values, 0.05, which=which)
     assert np.isnan(told["p"]) and np.isnan(told["low"]) and told["shown"].above(0) == 1
     levels = np.stack([values, values + 1, values + 2], axis=-1)
@@ -105,24 +105,24 @@ def test_blocks_of_one_session_say_nothing_over_sessions():
 def test_a_session_has_one_spread_whatever_its_blocks_have():
     """One side has one value in each block. The other has two values in half of the blocks."""
     random = np.random.default_rng(8)
-    sessions = np.repeat(np.arange(1, 6), 30) * blocks.SESSION
+    sessions = np.repeat(np.arange(1, 6), 30) * independence.SESSION
     one = sample(np.exp(random.normal(0, 0.05, 150)), sessions + np.tile(np.arange(30), 5))
     two = sample(np.exp(random.normal(0, 0.2, 150)), sessions + np.tile(np.arange(30) // 2, 5))
-    which, differences = blocks.spread_differences(two, one)
-    assert list(which // blocks.SESSION) == [1, 2, 3, 4, 5] and differences.mean() == pytest.approx(np.log(4), abs=0.2)
-    which, variation = blocks.log_variation(one)
+    which, differences = dispersions.spread_differences(two, one)
+    assert list(which // independence.SESSION) == [1, 2, 3, 4, 5] and differences.mean() == pytest.approx(np.log(4), abs=0.2)
+    which, variation = dispersions.log_variation(one)
     assert len(which) == 5 and np.exp(variation.mean()) == pytest.approx(0.05, rel=0.15)
 
 
 def test_what_is_detectable_with_n_needs_n():
-    effect = blocks.detectable(0.1, 12, 0.05)
-    assert blocks.sample_size(0.1, effect * 1.0001, 0.05) == 12
-    assert blocks.sample_size(0.1, effect * 0.97, 0.05) == 13
+    effect = sample_sizes.detectable(0.1, 12, 0.05)
+    assert sample_sizes.sample_size(0.1, effect * 1.0001, 0.05) == 12
+    assert sample_sizes.sample_size(0.1, effect * 0.97, 0.05) == 13
 
 
 @pytest.mark.parametrize("deviation", [0.02, 0.05, 0.1])
 def test_likeness_is_shown_with_the_power_that_is_said(deviation):
-    n = blocks.sample_size(deviation, 0.05, 0.05, alike=True)
+    n = sample_sizes.sample_size(deviation, 0.05, 0.05, alike=True)
     random = np.random.default_rng(n)
     shown = np.mean([blocks.p_alike(random.normal(0, deviation, n), 0.05) < 0.05 for _ in range(2000)])
     # With few differences the power is higher than necessary: their number is rounded up, and small samples are treated
@@ -131,8 +131,8 @@ def test_likeness_is_shown_with_the_power_that_is_said(deviation):
 
 
 def test_no_number_of_repetitions_is_made_up():
-    assert blocks.sample_size(0.1, 0.0, 0.05) == blocks.MOST + 1
-    assert blocks.sample_size(1.0, 1e-6, 0.05) == blocks.MOST + 1
+    assert sample_sizes.sample_size(0.1, 0.0, 0.05) == sample_sizes.MOST + 1
+    assert sample_sizes.sample_size(1.0, 1e-6, 0.05) == sample_sizes.MOST + 1
 
 
 def test_cliff_s_delta_is_the_common_language_effect_size():
@@ -161,14 +161,14 @@ def several(random, blocks_, of_block, spread):
 @pytest.mark.parametrize(("of_a", "of_b"), [(4, 4), (2, 8), (3, 10)])
 def test_spreads_within_blocks_have_no_bias_however_many_values_a_block_has(of_a, of_b):
     random = np.random.default_rng(8)
-    _, found = blocks.spread_differences(several(random, 3000, of_a, 0.1), several(random, 3000, of_b, 0.1))
+    _, found = dispersions.spread_differences(several(random, 3000, of_a, 0.1), several(random, 3000, of_b, 0.1))
     assert abs(found.mean()) < 4 * found.std(ddof=1) / np.sqrt(len(found))
 
 
 def test_a_known_ratio_of_spreads_is_found_with_one_value_a_block_too():
     random = np.random.default_rng(12)
     for of_block in (5, 1):
-        _, found = blocks.spread_differences(several(random, 60, of_block, 0.2), several(random, 60, of_block, 0.02))
+        _, found = dispersions.spread_differences(several(random, 60, of_block, 0.2), several(random, 60, of_block, 0.02))
         _, low, high = blocks.t_interval(found)
         true = np.log(10) if of_block > 1 else np.log(np.hypot(0.3, 0.2) / np.hypot(0.3, 0.02))
         assert low < true < high
@@ -179,7 +179,7 @@ def test_means_of_many_values_are_not_taken_for_single_ones():
     differ = 0
     for _ in range(200):
         many, one = (sample(np.exp(random.normal(0, 0.1, 10 * k)), np.repeat(np.arange(10), k)) for k in (10, 1))
-        differ += blocks.p_difference(blocks.spread_differences(many, one)[1]) < 0.05
+        differ += blocks.p_difference(dispersions.spread_differences(many, one)[1]) < 0.05
     assert differ / 200 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
@@ -189,7 +189,7 @@ def test_spreads_that_are_alike_differ_as_seldom_as_is_said(of_block):
     differ = 0
     for _ in range(400):
         a, b = (several(random, 10, of_block, 0.1) for _ in "ab")
-        differ += blocks.p_difference(blocks.spread_differences(a, b)[1]) < 0.05
+        differ += blocks.p_difference(dispersions.spread_differences(a, b)[1]) < 0.05
     assert differ / 400 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
@@ -198,12 +198,12 @@ def test_blocks_of_one_value_say_nothing_beside_blocks_of_several():
     mixed = several(random, 5, 4, 0.1)
     single = sample([1.0], [99])
     both = Sample(*(np.concatenate([getattr(mixed, key), getattr(single, key)]) for key in ("values", "blocks", "censored")))
-    assert blocks.log_spreads(both)[0].tolist() == [0, 1, 2, 3, 4]
+    assert dispersions.log_spreads(both)[0].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_coefficient_of_variation_is_found():
     random = np.random.default_rng(18)
-    _, found = blocks.log_variation(several(random, 3000, 5, 0.1))
+    _, found = dispersions.log_variation(several(random, 3000, 5, 0.1))
     assert abs(found.mean() - np.log(0.1)) < 4 * found.std(ddof=1) / np.sqrt(len(found))
 
 

@@ -6,7 +6,8 @@ import pytest
 from plimsoll import runtimes
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.runtimes import isolation, podman_rootless
-from plimsoll.runtimes.base import CHANGED, last_words, output
+from plimsoll.runtimes.commands import last_words, output
+from plimsoll.runtimes.image_forms import CHANGED
 
 HOST = {"mnt": "m0", "net": "n0", "pid": "p0", "cpu_cgroup": "/", "root": "ext4", "links": "2"}
 

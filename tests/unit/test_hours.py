@@ -12,7 +12,7 @@ from plimsoll import rounds
 from plimsoll.claims import book, decision_cost
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
-from plimsoll.features.time_budget import costs, needs, two_stages
+from plimsoll.features.time_budget import claim_parts, costs, metric_noise, study_state, two_stages
 from plimsoll.features.time_budget.allocation import IN_PART, Costs, Need
 from plimsoll.planning import amounts, forecasts, planner, repetitions
 from plimsoll.planning.repetitions import RequestedRepetitions
@@ -22,7 +22,7 @@ from tests.conftest import PROJECT, REFERENCE, built, small
 STUDIES = ("liu2020", "jha2018")
 # Judging takes seconds, so it is done once.
 KNOWN: dict[tuple[str, str], object] = {}
-judged_reference = two_stages.reference
+judged_reference = study_state.reference
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def study(request):
 
 @pytest.fixture
 def judged(study, plan_of):
-    return two_stages.reference(study, plan_of(study))
+    return study_state.reference(study, plan_of(study))
 
 
 def test_a_time_that_is_none_is_refused():
@@ -83,9 +83,9 @@ def test_hours_of_liu2020_begin_with_blocks_of_everything(liu2020, plan_of, give
     blocks = two_stages.first_stage(liu2020, plan, given * 3600)
     assert set(blocks) == {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     # A cell that no testable claim is about gets at most three blocks. With two ranks these are profiles, for example.
-    asked = set(decision_cost.cells_of(two_stages.of_nothing(liu2020, plan).rows))
+    asked = set(decision_cost.cells_of(study_state.of_nothing(liu2020, plan).rows))
     assert asked < set(blocks)
-    of_answer = {cell for need in two_stages.of_nothing(liu2020, plan).of_answer(None) for cell in need.blocks}
+    of_answer = {cell for need in study_state.of_nothing(liu2020, plan).of_answer(None) for cell in need.blocks}
     assert {path: blocks[path] for path in of_answer} == dict.fromkeys(of_answer, max(most, two_stages.LEAST))
     others = set(blocks) - of_answer
     assert {path: blocks[path] for path in others} == {
@@ -99,7 +99,7 @@ def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, le
     study = built("jha2018")
     plan = plan_of(study)
     blocks = two_stages.first_stage(study, plan, given * 3600)
-    asked = set(decision_cost.cells_of(two_stages.of_nothing(study, plan).rows))
+    asked = set(decision_cost.cells_of(study_state.of_nothing(study, plan).rows))
     here = {path for path, cell in plan["cells"].items() if cell["reason"] is None}
     assert min(blocks.get(path, 0) for path in here & asked) == least
     assert min(blocks.get(path, 0) for path in here - asked) == min(least, two_stages.FOR_FIGURES)
@@ -131,7 +131,7 @@ def test_blocks_of_everything_may_cost_a_few_findings(most_of, everything, monke
 def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
     plan = plan_of(liu2020)
     blocks = two_stages.first_stage(liu2020, plan, 4 * 3600)
-    asked = set(decision_cost.cells_of(two_stages.of_nothing(liu2020, plan).rows))
+    asked = set(decision_cost.cells_of(study_state.of_nothing(liu2020, plan).rows))
     # Profiles with two ranks, for example.
     assert asked < set(blocks)
     assert {blocks[path] for path in set(blocks) - asked} == {two_stages.FOR_FIGURES} and min(
@@ -141,7 +141,7 @@ def test_cells_of_no_finding_are_for_figures(liu2020, plan_of):
 
 def test_claims_with_a_condition_are_among_those_of_a_first_stage(jha2021, plan_of):
     plan = plan_of(jha2021)
-    nothing = two_stages.of_nothing(jha2021, plan)
+    nothing = study_state.of_nothing(jha2021, plan)
     conditional = {claim["id"] for claim in book.load("jha2021") if "given" in claim}
     assert conditional and conditional <= set(nothing.parts)
     # Cells of the condition: Linpack alone on two cores.
@@ -182,7 +182,7 @@ def test_what_is_clear_needs_nothing_and_the_rest_is_known(judged):
 
 
 def test_what_was_found_elsewhere_saves_blocks(study, plan_of, judged):
-    nothing = two_stages.of_nothing(study, plan_of(study))
+    nothing = study_state.of_nothing(study, plan_of(study))
     known, margins = (
         {need.finding: max(need.blocks.values()) for need in found}
         for found in (nothing.soonest(judged), nothing._replace(noise=judged.noise).asked(None).needs)
@@ -202,11 +202,11 @@ def test_the_second_stage_follows_from_noise_and_from_no_difference_of_its_own(j
     parts = {name: [_turned(part) for part in each] for name, each in judged.parts.items()}
     assert judged._replace(parts=parts).asked(judged) == judged.asked(judged)
     assert judged._replace(parts=parts).asked(None) == judged.asked(None)
-    unmeasured = judged._replace(noise=needs.Noise([], judged.plan, ()))
+    unmeasured = judged._replace(noise=metric_noise.Noise([], judged.plan, ()))
     assert unmeasured.asked(None).needs == [] and unmeasured.asked(judged).needs == judged.asked(judged).needs
 
 
-def _turned(part: needs.Part) -> needs.Part:
+def _turned(part: claim_parts.Part) -> claim_parts.Part:
     """Return a part with other differences and the same noise."""
     turned = [{**row, **dict.fromkeys(("effect", "mean_a", "p", "p_supports", "p_opposes"), 0.5)} for row in part.rows]
     whole = part.result["whole"] and {**part.result["whole"], "effect": 0.5, "p_supports": 0.5, "p_opposes": 0.5}
@@ -216,10 +216,10 @@ def _turned(part: needs.Part) -> needs.Part:
 def test_the_noise_of_a_comparison_is_that_of_many(judged):
     noise = judged.noise
     finest = [value for (*_, last), value in noise.pooled.items() if isinstance(last, frozenset)]
-    assert sum(number for _, number in finest) > 500 and any(number >= needs.ENOUGH for _, number in finest)
+    assert sum(number for _, number in finest) > 500 and any(number >= metric_noise.ENOUGH for _, number in finest)
     for part in (part for each in judged.parts.values() for part in each):
         for row in part.rows:
-            key = next((key for key in noise._keys(part, row) if noise.pooled.get(key, (0, 0))[1] >= needs.ENOUGH), None)
+            key = next((key for key in noise._keys(part, row) if noise.pooled.get(key, (0, 0))[1] >= metric_noise.ENOUGH), None)
             if key:
                 assert noise.of(part, row) == noise.pooled[key][0]
 
@@ -231,18 +231,22 @@ def test_few_comparisons_have_the_noise_of_their_metric_or_of_other_measurements
         for each in judged.parts.values()
         for part in each
         if len({row["metric"] for row in part.rows}) == 1
-        and len({needs._compared(row) for row in part.rows if row["n"] >= 3 and row["deviation"] > 0}) == len(part.rows) >= 4
+        and len({claim_parts._compared(row) for row in part.rows if row["n"] >= 3 and row["deviation"] > 0})
+        == len(part.rows)
+        >= 4
     )
     part = next(usable)
     row = part.rows[0]
-    few, one = (needs.Noise([part._replace(rows=part.rows[:number])], judged.plan, (), judged.noise) for number in (4, 1))
+    few, one = (
+        metric_noise.Noise([part._replace(rows=part.rows[:number])], judged.plan, (), judged.noise) for number in (4, 1)
+    )
     assert few.of(part, row) == few.pooled[few._keys(part, row)[1]][0] != judged.noise.of(part, row)
     assert one.of(part, row) == judged.noise.of(part, row) != pytest.approx(row["deviation"])
-    assert needs.Noise([part._replace(rows=[row])], judged.plan, ()).of(part, row) == pytest.approx(row["deviation"])
+    assert metric_noise.Noise([part._replace(rows=[row])], judged.plan, ()).of(part, row) == pytest.approx(row["deviation"])
 
 
 def test_each_arrangement_of_what_a_paper_leaves_open_is_a_part(jha2021, plan_of):
-    judged = two_stages.reference(jha2021, plan_of(jha2021))
+    judged = study_state.reference(jha2021, plan_of(jha2021))
     # An average over cells beside all company becomes one average per placement. The placement on the partner's core is
     # left out.
     parts = judged.parts["jha2021-c70"]

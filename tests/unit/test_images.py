@@ -15,7 +15,7 @@ from plimsoll.config import configuration
 from plimsoll.errors import ImageGone, PlimsollError
 from plimsoll.features.sessions import refresh
 from plimsoll.images import bootstrap, builder, client, contents, debian, image_comparison, restore, settings
-from plimsoll.runtimes import apptainer, base
+from plimsoll.runtimes import apptainer, image_forms
 
 from tests.conftest import PROJECT
 
@@ -136,7 +136,7 @@ def made(tmp_path) -> dict:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
         sums[name] = hashlib.sha256(name.encode()).hexdigest()
-    (tmp_path / base.SUMS).write_text(json.dumps({"image.sif": sums["image.sif"]}))
+    (tmp_path / image_forms.SUMS).write_text(json.dumps({"image.sif": sums["image.sif"]}))
     files = {"bin/hpcc": {"sha256": sums["rootfs/bin/hpcc"]}}
     return {"tag": "plimsoll/hpcc:1", "rootfs": str(tmp_path / "rootfs"), "sif": str(tmp_path / "image.sif"), "files": files}
 
@@ -193,11 +193,13 @@ def test_a_note_without_the_programs_of_an_image_is_made_anew(tmp_path, monkeypa
 
 
 def test_a_form_of_an_image_from_before_there_were_checksums_is_looked_for_only(tmp_path, made):
-    (tmp_path / base.SUMS).unlink()
+    (tmp_path / image_forms.SUMS).unlink()
     (tmp_path / "image.sif").write_text("other")
-    assert base.form_problem(made, "sif") is None
+    assert image_forms.form_problem(made, "sif") is None
     (tmp_path / "image.sif").unlink()
-    assert base.form_problem(made, "sif") == base.form_problem({**made, "sif": ""}, "sif") == "its sif is not there"
+    assert (
+        image_forms.form_problem(made, "sif") == image_forms.form_problem({**made, "sif": ""}, "sif") == "its sif is not there"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # From the lowest layer to the highest. A room (a package or module of plimsoll) imports from layers earlier in this
 # list. Rooms of one layer do not import each other.
 LAYERS = (
-    ("errors", "interchange", "paths", "spelling"),
+    ("errors", "interchange", "paths", "spelling", "target_paths"),
     ("registry", "features", "documents", "code"),
     ("design",),
     ("config", "host"),
@@ -30,7 +30,7 @@ LAYERS = (
     ("terminal",),
     ("designs",),
     ("verdicts",),
-    ("workflow", "rounds", "clean_up"),
+    ("workflow", "rounds", "clean_up", "run_repair"),
     ("measure",),
     ("probing",),
     ("tasks",),
@@ -136,3 +136,22 @@ def test_what_is_refused_is_seen(tmp_path):
     (tmp_path / "host/odd.py").write_text("def f():\n    from plimsoll import designs\n    import plimsoll.pages.report\n")
     known = {**modules(tmp_path), "designs": tmp_path, "pages.report": tmp_path}
     assert imports(known["host.odd"], known) == {"designs", "pages.report"}
+
+
+# A longer module has several subjects, and a longer function several steps, each of which can have a name.
+MODULE_LINES, FUNCTION_LINES = 400, 50
+
+
+def test_modules_and_functions_are_short():
+    for name, path in modules(PACKAGE).items():
+        text = path.read_text()
+        functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+        assert len(text.splitlines()) < MODULE_LINES, name
+        long = {one.name for one in functions if statements_lines(one) >= FUNCTION_LINES}
+        assert not long, (name, long)
+
+
+def statements_lines(function: ast.FunctionDef) -> int:
+    """Return the lines of a function without its parameters and docstring, of which a command has one for each option."""
+    statements = function.body[bool(ast.get_docstring(function)) :]
+    return function.end_lineno - statements[0].lineno + 1 if statements else 0

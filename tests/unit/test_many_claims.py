@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from plimsoll.claims import book, evaluate, findings, verdicts
+from plimsoll.claims import book, evaluate, findings, result_counts, verdicts
 from plimsoll.claims.verdicts import CONDITIONAL, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, REPRODUCED, Strength
 from plimsoll.features.time_budget import needs
 from plimsoll.pages import wording
@@ -29,7 +29,7 @@ def test_q_is_benjamini_and_hochberg_s_over_the_counted_claims_that_were_tested(
     evaluate.discover(results, ALPHA)
     assert [one["q"] for one in results] == pytest.approx([0.004, 0.04 * 4 / 3, 0.04, 0.5, None, None, None])
     assert [one["robust"] for one in results] == [True, False, True, None, None, None, None]
-    assert findings.fragile(results) == 1
+    assert result_counts.fragile(results) == 1
 
 
 def test_what_was_judged_at_a_lower_level_has_a_larger_q():

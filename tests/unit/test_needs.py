@@ -4,9 +4,9 @@ import math
 
 import pandas as pd
 import pytest
-from plimsoll.analysis import blocks
+from plimsoll.analysis import sample_sizes
 from plimsoll.claims.decision_cost import CELL_COLUMNS
-from plimsoll.features.time_budget import needs
+from plimsoll.features.time_budget import claim_parts, needs
 from plimsoll.features.time_budget.needs import Noise, OtherMeasurements, Part
 
 ALPHA, NOISE = 0.05, 0.15
@@ -40,18 +40,18 @@ def elsewhere():
 
 
 def test_where_nothing_is_known_the_margin_is_what_must_be_found():
-    assert needed(part(4)) == blocks.sample_size(NOISE, math.log1p(0.05), ALPHA) > 60
+    assert needed(part(4)) == sample_sizes.sample_size(NOISE, math.log1p(0.05), ALPHA) > 60
 
 
 def test_what_other_measurements_found_takes_few_blocks(elsewhere):
     low, _ = elsewhere.of(part(0), part(0).rows[0])
-    assert needed(part(0), elsewhere) == blocks.sample_size(NOISE, low, ALPHA) == 3
+    assert needed(part(0), elsewhere) == sample_sizes.sample_size(NOISE, low, ALPHA) == 3
 
 
 def test_what_has_enough_and_is_not_clear_gets_what_makes_it_clear(elsewhere):
     """It gets fewer blocks than finding the margin would take. Otherwise decided claims would take most of the time."""
     low, _ = elsewhere.of(part(0), part(0).rows[0])
-    clear = blocks.sample_size(NOISE, low, needs.CLEAR)
+    clear = sample_sizes.sample_size(NOISE, low, needs.CLEAR)
     assert needed(part(4), elsewhere) == clear < 10
 
 
@@ -62,7 +62,7 @@ def test_what_is_not_clear_then_is_not_as_it_was_elsewhere(elsewhere):
 def test_likeness_is_never_repeated_to_be_clear():
     known = OtherMeasurements([part(40, effect=0.0, expected="no_difference")])
     here = part(4, effect=0.0, expected="no_difference", margin=0.2)
-    assert needed(here, known) == needed(here) == blocks.sample_size(NOISE, math.log1p(0.2), ALPHA, alike=True)
+    assert needed(here, known) == needed(here) == sample_sizes.sample_size(NOISE, math.log1p(0.2), ALPHA, alike=True)
 
 
 # Three metrics of one pair of runs, and one of two other pairs: five comparisons, and three votes.
@@ -91,11 +91,11 @@ def test_a_vote_needs_what_its_noisiest_metric_needs():
     deviations = {"m": NOISE, "x": NOISE / 9, "y": 3 * NOISE}
     noise = Noise([of_most([{**one, "deviation": deviations[one["metric"]]} for one in VOTES])], {"cells": {}}, ())
     (need,) = needs.of_claims({"c1": [of_most(VOTES)]}, [], noise, ALPHA).needs
-    power = blocks.POWER ** (1 / 2)
-    assert need.blocks == dict.fromkeys("cdef", blocks.sample_size(NOISE, math.log1p(0.05), ALPHA / 2, power=power))
+    power = sample_sizes.POWER ** (1 / 2)
+    assert need.blocks == dict.fromkeys("cdef", sample_sizes.sample_size(NOISE, math.log1p(0.05), ALPHA / 2, power=power))
     (need,) = needs.of_claims({"c1": [of_most(VOTES[:3])]}, [], noise, ALPHA).needs
-    power = blocks.POWER ** (1 / 3)
-    assert need.blocks == dict.fromkeys("ab", blocks.sample_size(3 * NOISE, math.log1p(0.05), ALPHA, power=power))
+    power = sample_sizes.POWER ** (1 / 3)
+    assert need.blocks == dict.fromkeys("ab", sample_sizes.sample_size(3 * NOISE, math.log1p(0.05), ALPHA, power=power))
 
 
 def test_one_metric_of_a_vote_contradicts_it():
@@ -105,7 +105,7 @@ def test_one_metric_of_a_vote_contradicts_it():
     here = of_most([row(0, metric) for metric in "mxy"])
     (need,) = needs.of_claims({"c1": [here]}, [], noise, ALPHA, known).needs
     _, high = known.of(here, here.rows[0], among=3)
-    assert need.blocks == dict.fromkeys("ab", blocks.sample_size(NOISE, math.log1p(-0.05) - high, ALPHA / 3))
+    assert need.blocks == dict.fromkeys("ab", sample_sizes.sample_size(NOISE, math.log1p(-0.05) - high, ALPHA / 3))
 
 
 def test_a_condition_gets_its_blocks_even_if_a_part_is_contradicted():
@@ -113,7 +113,7 @@ def test_a_condition_gets_its_blocks_even_if_a_part_is_contradicted():
     condition = Part(("c1", 2, ""), {**RESULT, "condition": True}, [row(4, cells="cd")])
     noise, known = Noise([part(4)], {"cells": {}}, ()), OtherMeasurements([part(40, effect=-0.5)])
     (need,) = needs.of_claims({"c1": [part(0), condition]}, [], noise, ALPHA, known).needs
-    enough = blocks.sample_size(NOISE, math.log1p(0.05), ALPHA)
+    enough = sample_sizes.sample_size(NOISE, math.log1p(0.05), ALPHA)
     assert set(need.blocks) == set("abcd") and need.blocks["c"] == enough > need.blocks["a"]
     another = condition._replace(result=RESULT)
     (need,) = needs.of_claims({"c1": [part(0), another]}, [], noise, ALPHA, known).needs
@@ -125,5 +125,5 @@ def test_votes_are_told_apart_by_benchmarks():
     table = pd.DataFrame(VOTES).drop(columns="benchmark").assign(claim="c1", part=1, reference_a=math.nan, arrangement="")
     metrics = {"m": {"benchmark": "one"}, "x": {"section": "one"}, "y": {"benchmark": "two"}}
     result = {**RESULT, "holds": "most", "parts": [], "arrangements": None}
-    ((here,),) = needs.parts_of([result], table, metrics).values()
+    ((here,),) = claim_parts.parts_of([result], table, metrics).values()
     assert here.votes == [[0, 1], [2], [3], [4]]

@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
-from plimsoll import designs, measure
+from plimsoll import designs, run_repair
 from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
@@ -16,9 +16,11 @@ from plimsoll.designs.nesting.charts import networks
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.measuring import binding_check
+from plimsoll.measuring.attempt import Run
 from plimsoll.planning import planner, study_plans
 from plimsoll.runtimes import docker_open_vswitch
-from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.base import HOST, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import (
     engine_bridge,
     far_host,
@@ -299,16 +301,16 @@ def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monke
     needed = {path: [one.name for one in DESIGN.attempts.others(plan["cells"][path])] for path in (LOCAL, "cpu/bare/1/0")}
     assert needed == {LOCAL: ["bare"], "cpu/bare/1/0": []}
     far = plan_of({**small_host, "second_host": FAR})
-    run = measure.Run(far, far["cells"][REMOTE], 1, None, {"tag": "x"})
-    assert [one.name for one in measure._means(run)] == ["docker", "bare", "root@far"]
+    run = Run(far, far["cells"][REMOTE], 1, None, {"tag": "x"})
+    assert [one.name for one in run_repair.means(run)] == ["docker", "bare", "root@far"]
     asked = []
-    for one in measure._means(run)[:2]:
+    for one in run_repair.means(run)[:2]:
         monkeypatch.setattr(one, "examine", lambda image, name=one.name: asked.append(name))
     monkeypatch.setattr(second_host, "SshMachine", Silent)
-    monkeypatch.setattr(measure.lock, "TEMPORARY", tmp_path / "none")
+    monkeypatch.setattr(run_repair.lock, "TEMPORARY", tmp_path / "none")
     sentence = "^the second host root@far does not answer .no route to host.: look whether it is up, and whether ssh root@far"
     with pytest.raises(Outage, match=sentence):
-        measure._examine(run._replace(study_folder=Path("/none")))
+        run_repair.examine(run._replace(study_folder=Path("/none")))
     assert asked == ["docker", "bare"]
 
 

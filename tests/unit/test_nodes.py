@@ -14,7 +14,7 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring import lock
 from plimsoll.mpi.job import Job
-from plimsoll.runtimes import apptainer, apptainer_user, base, cpuset_node, docker_nested, namespaces
+from plimsoll.runtimes import apptainer, apptainer_user, base, commands, cpuset_node, docker_nested, namespaces
 from plimsoll.runtimes.base import HOST, Place, Spec
 from plimsoll.runtimes.engine import EngineNode
 from plimsoll.runtimes.networks import base as networks
@@ -87,7 +87,7 @@ def test_without_cpusets_a_program_is_kept_on_its_processors(tmp_path, no_cpuset
     node, cpusets = cpuset_node.confine(placed(tmp_path, *2 * [Place(one, whole["nodes"])]))
     assert cpusets == [] and node.inside(["true"]) == ["taskset", "-c", one, "true"]
     # The binding is read back from a program that was started with it.
-    assert base.output(node.inside(["sh", "-c", "taskset -cp $$"])).rpartition(": ")[2].strip() == one
+    assert commands.output(node.inside(["sh", "-c", "taskset -cp $$"])).rpartition(": ")[2].strip() == one
 
 
 def test_without_cpusets_what_takes_one_is_refused(tmp_path, no_cpusets):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from plimsoll.claims import book, findings
+from plimsoll.claims import book, findings, result_counts
 from plimsoll.pages import procedure_words, verdict_page
 
 from tests.conftest import built
@@ -117,4 +117,4 @@ def test_the_second_answer_counts_sizes_of_what_is_reproduced():
         {"verdict": "reproduced", "size": "", "in_part": False},
         {"verdict": "contradicted", "size": "opposite"},
     ]
-    assert findings.sizes(results) == {"sized": 2, "as_large": 1, "in_part": 1}
+    assert result_counts.sizes(results) == {"sized": 2, "as_large": 1, "in_part": 1}

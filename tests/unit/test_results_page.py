@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 import pytest
-from plimsoll.claims import findings
+from plimsoll.claims import findings, result_counts
 
 from tests.bench import open_findings
 from tests.conftest import PROJECT, REFERENCE
@@ -24,7 +24,7 @@ def on_the_page() -> dict[tuple[str, str], list[int]]:
 @pytest.mark.parametrize("study", sorted(folder.name for folder in REFERENCE.iterdir()))
 def test_the_table_of_verdicts_is_that_of_the_reference_measurements(study):
     table = pd.read_csv(REFERENCE / study / "claims.csv").astype(object)
-    summary = findings.summarise(table.where(table.notna(), None).to_dict("records"))
+    summary = result_counts.summarise(table.where(table.notna(), None).to_dict("records"))
     measured = {(study, row["question"]): [row[column] for column in COLUMNS] for row in summary}
     assert measured == {key: cells for key, cells in on_the_page().items() if key[0] == study}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from plimsoll.analysis import blocks, spreads
+from plimsoll.analysis import blocks, independence, spreads
 from plimsoll.analysis.spreads import NOTHING, UNKNOWN, Lent, Spread
 from scipy import stats
 
@@ -120,8 +120,8 @@ def test_beside_many_others_blocks_that_are_alike_by_chance_show_nothing():
 
 def test_what_has_a_spread_of_its_own_takes_nothing():
     random = np.random.default_rng(9)
-    many = random.normal(0.1, 0.2, blocks.BATCHED)
-    by_session = np.repeat(np.arange(1, 4), 2) * blocks.SESSION + np.tile([1, 2], 3)
+    many = random.normal(0.1, 0.2, independence.BATCHED)
+    by_session = np.repeat(np.arange(1, 4), 2) * independence.SESSION + np.tile([1, 2], 3)
     for differences, which in ((many, None), (many[:6], by_session), (many[:2], None), (np.full(4, 0.1), None)):
         lent, own = (blocks.about_zero(differences, 0.05, which=which, lent=one) for one in (of(Spread(0.1, 50)), NOTHING))
         assert repr(lent) == repr(own)

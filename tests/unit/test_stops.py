@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from plimsoll.host import cgroup, disk, processes
+from plimsoll.host import cgroup, disk, freezer, processes
 from plimsoll.measuring import noise, process, watch
 
 MOUNTED = cgroup.mounts()
@@ -175,11 +175,11 @@ def test_a_frozen_container_is_found(freezable):
             stops = watch.Stops(MOUNTED)
             stops.of([group], None)
             begun = time.monotonic()
-            assert cgroup.frozen([group], MOUNTED) == []
+            assert freezer.frozen([group], MOUNTED) == []
             (below / words[0]).write_text(words[1])
             try:
                 end = time.monotonic() + 5
-                while not cgroup.frozen([group], MOUNTED) and time.monotonic() < end:
+                while not freezer.frozen([group], MOUNTED) and time.monotonic() < end:
                     time.sleep(0.01)
                 stops.look()
             finally:
@@ -201,8 +201,8 @@ def test_groups_below_are_looked_into(tmp_path):
 
 
 def test_a_group_that_cannot_be_frozen_is_not(tmp_path):
-    assert cgroup.frozen([Path("/sys/fs/cgroup/none")], MOUNTED) == []
-    assert cgroup.frozen([tmp_path], {}) == []
+    assert freezer.frozen([Path("/sys/fs/cgroup/none")], MOUNTED) == []
+    assert freezer.frozen([tmp_path], {}) == []
 
 
 def test_a_program_that_a_loader_was_asked_for_has_its_own_name():

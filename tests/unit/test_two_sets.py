@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll.analysis import paper_tests
-from plimsoll.features.compare import two_sets
+from plimsoll.features.compare import set_sides, two_sets
 from plimsoll.features.compare.two_sets import ALIKE, BETTER, UNDECIDED, WORSE, Terms
 from scipy import stats
 
@@ -103,8 +103,8 @@ def test_a_session_is_worth_no_more_than_so_many_blocks():
         a, b = (made({f"c{n}": noisy(10, 0.1, blocks, 1000 * n + seed) for n in range(10)}) for seed in (1, 2))
         table = two_sets.compare(a, b)
         widths.append(float(np.log(table["high"] / table["low"]).mean()))
-        assert table["between_sessions"].iloc[0] == pytest.approx(0.1 * np.sqrt(2 / two_sets.SESSION_BLOCKS), rel=0.25)
-    floor = 2 * stats.t.ppf(0.975, two_sets.SESSION_DEGREES) * 0.1 * np.sqrt(2 / two_sets.SESSION_BLOCKS)
+        assert table["between_sessions"].iloc[0] == pytest.approx(0.1 * np.sqrt(2 / set_sides.SESSION_BLOCKS), rel=0.25)
+    floor = 2 * stats.t.ppf(0.975, set_sides.SESSION_DEGREES) * 0.1 * np.sqrt(2 / set_sides.SESSION_BLOCKS)
     assert widths[0] > widths[1] > widths[2] == pytest.approx(floor, rel=0.05)
 
 
@@ -130,13 +130,13 @@ def test_what_sessions_show_is_the_variance_of_their_means_less_that_of_blocks()
     variance."""
     table = several([9, 10, 11], 3)
     values = two_sets._split(two_sets._prepared(table).assign(all=""), "all")["m", ""]
-    found = two_sets.between([values])
+    found = set_sides.between([values])
     logs = np.log(table["value"]).groupby([table["cell"], table["session"]])
     within = logs.var().mean()
     seen = logs.mean().groupby(level=0).var().mean() - within / 5
-    known = 1 / (1 / two_sets.SESSION_DEGREES + 1 / (10 * 3 * 4))
+    known = 1 / (1 / set_sides.SESSION_DEGREES + 1 / (10 * 3 * 4))
     assert found.degrees == pytest.approx(known + 2)
-    assert found.variance == pytest.approx((known * within / two_sets.SESSION_BLOCKS + 2 * seen) / (known + 2))
+    assert found.variance == pytest.approx((known * within / set_sides.SESSION_BLOCKS + 2 * seen) / (known + 2))
 
 
 def test_an_average_counts_what_its_cells_have_in_common_in_a_block():

@@ -8,10 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from plimsoll import measure, paths
+from plimsoll import paths, run_repair
 from plimsoll.errors import Outage
 from plimsoll.host import variables
 from plimsoll.measuring import lock
+from plimsoll.measuring.attempt import Run
 from plimsoll.runtimes import docker, mounts
 
 CONTEXT = {
@@ -115,11 +116,11 @@ def test_a_mount_takes_any_path():
 
 def test_what_a_run_needs_is_examined_without_the_user_s_variables(tmp_path, monkeypatch):
     monkeypatch.setenv("DOCKER_DEFAULT_PLATFORM", "linux/planted")
-    monkeypatch.setattr(measure, "_examine", lambda run: seen.append(dict(os.environ)))
-    monkeypatch.setattr(measure.lock, "sweep", lambda runtimes: None)
-    monkeypatch.setattr(measure.system, "note", lambda folder, runtimes: None)
-    monkeypatch.setattr(measure, "_means", lambda run: [])
+    monkeypatch.setattr(run_repair, "examine", lambda run: seen.append(dict(os.environ)))
+    monkeypatch.setattr(run_repair.lock, "sweep", lambda runtimes: None)
+    monkeypatch.setattr(run_repair.system, "note", lambda folder, runtimes: None)
+    monkeypatch.setattr(run_repair, "means", lambda run: [])
     seen = []
-    measure.repair(measure.Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "look who stopped it"))
+    run_repair.repair(Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "look who stopped it"))
     assert len(seen) == 1 and "DOCKER_DEFAULT_PLATFORM" not in seen[0] and seen[0]["HOME"] == str(tmp_path / "home")
     assert os.environ["DOCKER_DEFAULT_PLATFORM"] == "linux/planted"

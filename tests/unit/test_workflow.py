@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from plimsoll import designs, workflow
+from plimsoll import designs, target_paths, workflow
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
+from plimsoll.host import file_times
 from plimsoll.measuring import lock, staleness
 from plimsoll.planning import availability, planner
+from plimsoll.target_paths import bundle_path, path_of, paths_of
 from plimsoll.terminal import request
-from plimsoll.workflow import FIRST, Workflow, bundle_path, path_of, paths_of, refuse_other_host
+from plimsoll.workflow import FIRST, Workflow, refuse_other_host
 
 NAME = "liu2020"
 
@@ -85,7 +87,7 @@ def test_a_record_of_another_plan_or_one_that_does_not_count_is_measured_again(m
     image, started = made.prerequisites(NAME, *run)
     assert image == "results/images/hpcc.runtimes.json"
     # The record is older than this input, whatever Snakemake knows of the job that made it.
-    assert workflow.newer(started, Path(workflow.path_of(NAME, *run)).stat().st_mtime_ns)
+    assert file_times.newer(started, Path(target_paths.path_of(NAME, *run)).stat().st_mtime_ns)
 
 
 def test_a_run_that_was_tried_often_enough_is_left_alone(made):

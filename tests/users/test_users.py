@@ -17,7 +17,8 @@ from plimsoll import paths, runtimes
 from plimsoll.host import cgroup, machine_lock
 from plimsoll.images import bootstrap, builder
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import LABEL, output
+from plimsoll.runtimes.base import LABEL
+from plimsoll.runtimes.commands import output
 
 from tests import privileges
 from tests.conftest import PROJECT, usual

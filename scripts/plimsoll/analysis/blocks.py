@@ -4,7 +4,6 @@ Every block holds each cell once. What a block does to all its runs (a warm mach
 differences within it. Relative differences are taken on the logarithms.
 """
 
-import functools
 import math
 import warnings
 from collections.abc import Callable
@@ -14,25 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from plimsoll.analysis import paper_tests
+from plimsoll.analysis import independence, paper_tests, sample_sizes
 from plimsoll.analysis.spreads import NOTHING, Lent
 from plimsoll.planning.availability import SMALLEST
 
 if TYPE_CHECKING:
     import pandas as pd  # not at run time, as in cell_paths
 
-POWER = 0.8
 # Probability that an interval leaves out on each side.
 OUTSIDE = 0.025
-MOST = 10_000  # repetitions beyond which we say only "more than"
 # Differences (of logarithms or of fractions) that are this close count as equal, as those of counts may be. The
 # computed standard deviation of equal numbers is not always exactly 0.
 ROUNDING = 1e-12
-# Blocks with few cells follow each other within seconds, so noise that lasts longer is in several of them. From BATCHED
-# blocks on, consecutive blocks are therefore averaged to BATCHES values (batch means).
-BATCHED, BATCHES = 40, 20
-# Where blocks are numbered by session, each number has this many times the session's number (from 1) added.
-SESSION = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -80,42 +72,11 @@ def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
     return tuple(float(value) for value in np.expm1((ratios.mean() if np.isnan(middle) else middle, low, high)))
 
 
-def units(values: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
-    """Return what a t test takes as independent values.
-
-    `values` has one value per block, in the order of the blocks, or one row per block (shape (blocks, columns)). If
-    blocks are numbered by session (`which`), the result is the mean of each session. Otherwise, if there are BATCHED or
-    more blocks, it is the means of batches of consecutive blocks. Fewer blocks are returned unchanged.
-    """
-    if which is not None and by_sessions(which):
-        return per_session(values, which)
-    if len(values) < BATCHED:
-        return values
-    return np.stack([batch.mean(axis=0) for batch in np.array_split(values, BATCHES)])
-
-
-def by_sessions(which: np.ndarray) -> bool:
-    """Return whether blocks are numbered by session."""
-    return bool(len(which)) and bool(which.max() >= SESSION)
-
-
-def per_session(values: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """Return the mean of each session if blocks are numbered by session, and otherwise the values unchanged."""
-    if not by_sessions(which):
-        return values
-    return np.stack([values[which // SESSION == session].mean(axis=0) for session in np.unique(which // SESSION)])
-
-
 def in_sessions(sample: Sample) -> Sample:
     """Return the sample with sessions in the place of blocks, if blocks are numbered by session. Otherwise it is unchanged."""
-    if not by_sessions(sample.blocks):
+    if not independence.by_sessions(sample.blocks):
         return sample
-    return Sample(sample.values, sample.blocks // SESSION * SESSION, sample.censored)
-
-
-def degrees(n):
-    """Return the degrees of freedom of the t test of n blocks of one session (a number, or an array of numbers)."""
-    return np.where(np.asarray(n) >= BATCHED, BATCHES, n) - 1
+    return Sample(sample.values, sample.blocks // independence.SESSION * independence.SESSION, sample.censored)
 
 
 def within_blocks(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +95,7 @@ def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, flo
 
     All are NaN for fewer than SMALLEST differences.
     """
-    differences = units(differences)
+    differences = independence.units(differences)
     if len(differences) < SMALLEST:
         return (float("nan"),) * 3
     return (differences.mean(), *paper_tests.mean_interval(differences, level))
@@ -145,7 +106,7 @@ def p_difference(differences: np.ndarray) -> float:
 
     NaN for fewer than SMALLEST differences, or if all are the same, which no clock gives.
     """
-    differences = units(differences)
+    differences = independence.units(differences)
     n = len(differences)
     if n < SMALLEST or not _vary(differences):
         return float("nan")
@@ -180,7 +141,7 @@ class Mean:
 
         Its mean is NaN for fewer than SMALLEST differences, or if all are the same.
         """
-        differences = units(differences)
+        differences = independence.units(differences)
         n = len(differences)
         deviation = differences.std(ddof=1) if n > 1 else 0.0
         known = n >= SMALLEST and _vary(differences)
@@ -288,7 +249,7 @@ def about_zero(
     `lent` is what similar comparisons lend to one of fewer than BATCHED blocks (plimsoll.analysis.spreads). A
     comparison with more blocks, or with sessions in their place, uses its own spread.
     """
-    independent = units(differences, which)
+    independent = independence.units(differences, which)
     mean, low, high = t_interval(independent)
     of_one = independent.std(ddof=1) if len(independent) > 1 else math.nan
     deviation = of_one * math.sqrt(len(differences) / len(independent))
@@ -297,11 +258,11 @@ def about_zero(
         "low": back(low),
         "high": back(high),
         "p": p_difference(independent),
-        "detectable": back(detectable(of_one, len(independent), alpha)),
+        "detectable": back(sample_sizes.detectable(of_one, len(independent), alpha)),
         "shown": Mean.of(independent),
         "deviation": float(deviation),
     }
-    of_blocks = len(independent) == len(differences) and not (which is not None and by_sessions(which))
+    of_blocks = len(independent) == len(differences) and not (which is not None and independence.by_sessions(which))
     if not of_blocks or lent == NOTHING or math.isnan(own["shown"].mean):
         return own
     shown = own["shown"].moderated(lent)
@@ -310,7 +271,7 @@ def about_zero(
 
 def _told(shown: "Mean", alpha: float, back: Callable[[float], float]) -> dict:
     """Return what is reported of a mean whose spread is not only that of its own blocks."""
-    half, shows = (special.stdtrit(shown.degrees, level) * shown.error for level in (1 - OUTSIDE, POWER))
+    half, shows = (special.stdtrit(shown.degrees, level) * shown.error for level in (1 - OUTSIDE, sample_sizes.POWER))
     return {
         "low": back(float(shown.mean - half)),
         "high": back(float(shown.mean + half)),
@@ -318,37 +279,6 @@ def _told(shown: "Mean", alpha: float, back: Callable[[float], float]) -> dict:
         "detectable": back(float(special.stdtrit(shown.degrees, 1 - alpha / 2) * shown.error + shows)),
         "shown": shown,
     }
-
-
-def detectable(deviation: float, n: int, alpha: float) -> float:
-    """Return the smallest mean difference that a two-sided paired t test of n differences finds with a power of 80 %."""
-    if n < SMALLEST:
-        return float("nan")
-    return float(_shown_by(n, alpha / 2, POWER) * deviation)
-
-
-def sample_size(deviation: float, target: float, alpha: float, alike: bool = False, power: float = POWER) -> int:
-    """Return the number of differences that are needed to find a mean difference of `target` with this power.
-
-    With `alike`, they show that a mean difference of zero is within `target`. At most MOST + 1.
-    """
-    if not np.isfinite(deviation) or target <= 0:
-        return MOST + 1
-    enough = _smallest_ratios(alpha, alike, power) * deviation <= target
-    return int(SMALLEST + enough.argmax()) if enough.any() else MOST + 1
-
-
-@functools.lru_cache
-def _smallest_ratios(alpha: float, alike: bool, power: float) -> np.ndarray:
-    """Return the difference that n = SMALLEST .. MOST can show with this power, in standard deviations, for each n."""
-    n = np.arange(SMALLEST, MOST + 1)
-    return _shown_by(n, alpha, (1 + power) / 2) if alike else _shown_by(n, alpha / 2, power)
-
-
-def _shown_by(n, error: float, power: float):
-    """Return the difference, in standard deviations, that a one-sided t test of n differences shows with this error and
-    power."""
-    return (special.stdtrit(degrees(n), 1 - error) + special.stdtrit(degrees(n), power)) / np.sqrt(n)
 
 
 def cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
@@ -387,78 +317,6 @@ def bootstrap_ratios(a: np.ndarray, b: np.ndarray, resamples: int, seed: int) ->
     return ratios
 
 
-def log_spreads(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Return (blocks, log standard deviations of the logarithms of each block), for blocks with several values that differ.
-
-    log s^2 - psi(v/2) + log(v/2), with v degrees of freedom, has no bias for normal logarithms, however many values a
-    block has (Bartlett and Kendall 1946). Half of it is the log standard deviation.
-    """
-    spreads, which = [], []
-    for block in np.unique(sample.blocks):
-        logs = np.log(sample.values[sample.blocks == block])
-        half = (len(logs) - 1) / 2
-        if half > 0 and np.ptp(logs) > 0:
-            spreads.append((np.log(logs.var(ddof=1)) - special.psi(half) + np.log(half)) / 2)
-            which.append(block)
-    return np.array(which), np.array(spreads)
-
-
-def spread_differences(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Return (blocks, differences of log standard deviations, a less b), whose mean a t test judges.
-
-    If at least SMALLEST blocks have several values of both sides, these are differences of the blocks' own spreads.
-    Otherwise, if blocks are numbered by session, a session has a spread in their place.
-
-    In all other cases the first value of each block counts. The differences are then the pseudo-values of a jackknife
-    of the log ratio of the standard deviations over blocks (Miller 1968). It leaves out whole blocks, so it keeps the
-    pairing and does not need normal values.
-    """
-    found = _differences_of_spreads(a, b)
-    if len(found[0]) >= SMALLEST:
-        return found
-    if by_sessions(a.blocks):
-        return _differences_of_spreads(in_sessions(a), in_sessions(b))
-    one_a, one_b = (by_block(sample, lambda values: values[0]) for sample in (a, b))
-    logs = np.log(np.stack(within_blocks(one_a, one_b)))
-    differences = _jackknife(logs, lambda kept: np.log(kept[0].std(ddof=1)) - np.log(kept[1].std(ddof=1)))
-    return np.intersect1d(one_a.blocks, one_b.blocks)[: len(differences)], differences
-
-
-def _differences_of_spreads(a: Sample, b: Sample) -> tuple[np.ndarray, np.ndarray]:
-    (blocks_a, of_a), (blocks_b, of_b) = log_spreads(a), log_spreads(b)
-    shared, in_a, in_b = np.intersect1d(blocks_a, blocks_b, return_indices=True)
-    return shared, of_a[in_a] - of_b[in_b]
-
-
-def log_variation(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-    """Return (blocks, log standard deviations of the logarithms of a sample), whose mean a t test judges.
-
-    They are of each block that has several values, if there are at least SMALLEST such blocks. Otherwise they are of
-    each session if blocks are numbered by session, or else the pseudo-values of a jackknife over the blocks' first
-    values.
-    """
-    which, logs = log_spreads(sample)
-    if len(logs) >= SMALLEST:
-        return which, logs
-    if by_sessions(sample.blocks):
-        return log_spreads(in_sessions(sample))
-    first = by_block(sample, lambda values: values[0])
-    logs = _jackknife(np.log(first.values)[None], lambda kept: np.log(kept[0].std(ddof=1)))
-    return first.blocks[: len(logs)], logs
-
-
-def _jackknife(logs: np.ndarray, statistic: Callable[[np.ndarray], float]) -> np.ndarray:
-    """Return the pseudo-values of a statistic of columns (blocks). Empty if there are too few columns or if values do
-    not vary."""
-    n = logs.shape[1]
-    if n <= SMALLEST or (np.ptp(logs, axis=1) == 0).any():
-        return np.empty(0)
-    kept = [np.delete(logs, column, axis=1) for column in range(n)]
-    if any((np.ptp(one, axis=1) == 0).any() for one in kept):
-        return np.empty(0)
-    return n * statistic(logs) - (n - 1) * np.array([statistic(one) for one in kept])
-
-
 def trend(levels: np.ndarray, which: np.ndarray | None = None) -> tuple[float, float]:
     """Return (p rising, p falling) of Page's trend test.
 
@@ -467,7 +325,7 @@ def trend(levels: np.ndarray, which: np.ndarray | None = None) -> tuple[float, f
     """
     from scipy import stats
 
-    levels = units(levels, which)
+    levels = independence.units(levels, which)
     if len(levels) < SMALLEST:
         return math.nan, math.nan
     rising = stats.page_trend_test(levels)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import sample_sizes
 
 # Numbers of blocks for which the smallest difference is reported.
 BLOCKS = (5, 10, 30)
@@ -39,7 +39,7 @@ def describe(observations: pd.DataFrame, factors: list[str], alpha: float) -> li
         whole = (rest / np.sqrt(1 - 1 / number.where(number > 1))).dropna()
         rows.append(
             {"metric": metric, "label": group["label"].iloc[0], "runs": len(group), "spread": float(np.expm1(spread))}
-            | {"shows": {n: float(np.expm1(blocks.detectable(spread * np.sqrt(2), n, alpha))) for n in BLOCKS}}
+            | {"shows": {n: float(np.expm1(sample_sizes.detectable(spread * np.sqrt(2), n, alpha))) for n in BLOCKS}}
             | {"correlations": _correlations(whole, group.loc[whole.index, "started"])}
         )
     return rows

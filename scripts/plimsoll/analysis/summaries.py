@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, sample_sizes
 from plimsoll.analysis.blocks import Mean
 from plimsoll.planning.availability import SMALLEST
 
@@ -115,7 +115,7 @@ def told(terms: Terms, alpha: float, back) -> dict:
         return {"n": 0 if math.isnan(n) else int(n), "test": first.NO_TEST, "effect": back(ratio)}
     low, high = shown.ends(blocks.OUTSIDE)
     deviation = shown.error * math.sqrt(n)
-    shows = special.stdtrit(shown.degrees, 1 - alpha / 2) + special.stdtrit(shown.degrees, blocks.POWER)
+    shows = special.stdtrit(shown.degrees, 1 - alpha / 2) + special.stdtrit(shown.degrees, sample_sizes.POWER)
     return {
         **{"n": int(n), "test": first.TEST, "effect": back(shown.mean), "low": back(low), "high": back(high)},
         **{"p": 2 * min(shown.above(0), shown.below(0)), "detectable": back(float(shows * shown.error))},

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks, summaries
+from plimsoll.analysis import blocks, independence, summaries
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import findings, verdicts
 from plimsoll.claims.decision_cost import CELL_COLUMNS
@@ -56,9 +56,9 @@ def of_levels(claim: dict, observations: StudyObservations, sides: list[Side]) -
     rising, falling = blocks.trend(levels, numbers)
     ends = levels[:, -1] - levels[:, 0] if claim.get("relative_to") else np.log(levels[:, -1] / levels[:, 0])
     back = (lambda x: x) if claim.get("relative_to") else np.expm1
-    mean, low, high = (back(x) for x in blocks.t_interval(blocks.units(ends, numbers)))
+    mean, low, high = (back(x) for x in blocks.t_interval(independence.units(ends, numbers)))
     row.update(test="Page", effect=mean, low=low, high=high, p=min(1.0, 2 * min(rising, falling)))
-    estimate = blocks.Mean.of(blocks.units(ends, numbers))
+    estimate = blocks.Mean.of(independence.units(ends, numbers))
     return {**row, "shown": blocks.Signs(rising, falling, estimate, estimate)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from plimsoll import spelling
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, sample_sizes
 from plimsoll.claims import verdicts
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.planning import precision
@@ -72,7 +72,7 @@ def _arithmetic(result: dict, rows: list[dict], paths: set[str], observations: S
     An estimate that was reached already was too low, so twice as many repetitions are counted.
     """
     needed = result.get("needed")
-    if not rows or needed is None or not needed <= blocks.MOST or min(row["n"] for row in rows) < blocks.SMALLEST:
+    if not rows or needed is None or not needed <= sample_sizes.MOST or min(row["n"] for row in rows) < blocks.SMALLEST:
         return {}
     wanted = int(needed) if needed > result["n_most"] else precision.GROWTH * int(result["n_most"])
     runs, seconds = _cost(paths, wanted, observations)
@@ -90,7 +90,7 @@ def _undecidable(result: dict, rows: list[dict], observations: StudyObservations
         return NOT_WIDENED
     upto = f"and {spelling.command('precise')} goes up to {precision.MAXIMUM}"
     if needed > precision.MAXIMUM:
-        number = f"more than {blocks.MOST:,}" if needed > blocks.MOST else f"about {int(needed):,}"
+        number = f"more than {sample_sizes.MOST:,}" if needed > sample_sizes.MOST else f"about {int(needed):,}"
         return f"it would take {number} repetitions, {upto}"
     if result["n_most"] >= precision.MAXIMUM:
         return f"{int(result['n_most'])} repetitions did not decide it, {upto}"

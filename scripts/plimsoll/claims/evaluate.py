@@ -6,7 +6,7 @@ from itertools import pairwise
 import pandas as pd
 from scipy import stats
 
-from plimsoll.claims import book, compare, decision_cost, findings, judging, quantities, verdicts
+from plimsoll.claims import book, compare, decision_cost, findings, judging, quantities, result_counts, verdicts
 from plimsoll.claims.judging import Levels
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.claims.study_observations import StudyObservations
@@ -86,7 +86,7 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
     q is the smallest share of wrong decisions, among the decided claims of the study, at which the claim would be
     decided (Benjamini and Hochberg 1995; for directions too: Benjamini and Yekutieli 2005).
     """
-    tested = [result for result in findings.without_repeats(results) if result["p"] is not None]
+    tested = [result for result in result_counts.without_repeats(results) if result["p"] is not None]
     p = [min(1.0, result["p"] * alpha / (level or alpha)) for result in tested]
     adjusted = stats.false_discovery_control(p) if tested else []
     for result, q in zip(tested, adjusted, strict=True):

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from plimsoll.analysis import blocks, paper_tests
+from plimsoll.analysis import paper_tests, sample_sizes
 from plimsoll.analysis.blocks import Mean
 from plimsoll.claims import compare, findings, verdicts
 from plimsoll.claims.quantities.base import Quantity
@@ -237,11 +237,13 @@ def needed_repetitions(expected: str, mean: float, deviation: float, bounds: Bou
     alpha = levels.supports
     if expected in ("not_lower", "not_higher"):
         bound = bounds.lower if expected == "not_lower" else bounds.upper
-        return blocks.sample_size(deviation, abs(mean - bound), 2 * alpha)
+        return sample_sizes.sample_size(deviation, abs(mean - bound), 2 * alpha)
     if expected == "no_difference":
         room = min(mean - bounds.lower, bounds.upper - mean)
         return (
-            blocks.sample_size(deviation, room, alpha, alike=True) if room > 0 else blocks.sample_size(deviation, -room, alpha)
+            sample_sizes.sample_size(deviation, room, alpha, alike=True)
+            if room > 0
+            else sample_sizes.sample_size(deviation, -room, alpha)
         )
     found = max(mean, bounds.lower - mean) if expected == "higher" else max(-mean, mean - bounds.upper)
-    return blocks.sample_size(deviation, max(found, bounds.upper), alpha)
+    return sample_sizes.sample_size(deviation, max(found, bounds.upper), alpha)

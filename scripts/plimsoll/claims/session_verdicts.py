@@ -1,7 +1,7 @@
 """What several sessions of a study show together. A session is a level above blocks (Kalibera and Jones 2013).
 
 The usual judge decides on several sessions. From SMALLEST sessions on, a session is the unit. Sides are compared within
-its blocks, and the mean of its differences is one value (blocks.units), whatever its number of blocks. With fewer
+its blocks, and the mean of its differences is one value (independence.units), whatever its number of blocks. With fewer
 sessions the block is the unit. Verdicts are then about the blocks of these sessions, and say nothing about how sessions
 differ. Each session was already judged when it ended, so sessions together are judged at a lower `level`.
 """
@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, special, stats
 
-from plimsoll.analysis import blocks
-from plimsoll.claims import findings, verdicts
+from plimsoll.analysis import blocks, independence
+from plimsoll.claims import result_counts, verdicts
 from plimsoll.claims.decision_cost import CELL_COLUMNS
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.claims.study_observations import StudyObservations
@@ -36,11 +36,11 @@ def pooled_observations(
 ) -> StudyObservations:
     """Return what was observed in several sessions, from the tables of observations and runs of each session.
 
-    If sessions are the unit, blocks are numbered by session (blocks.SESSION). Otherwise the blocks of one session
+    If sessions are the unit, blocks are numbered by session (independence.SESSION). Otherwise the blocks of one session
     follow those of the one before.
     """
     last = max((int(blocks.numbers(table).max()) for table in observations if len(table)), default=0)
-    stride = blocks.SESSION if len(observations) >= blocks.SMALLEST else last
+    stride = independence.SESSION if len(observations) >= blocks.SMALLEST else last
     numbered = [table.assign(block=blocks.numbers(table) + number * stride) for number, table in enumerate(observations, 1)]
     # Only verdicts are reported, without what else is computed for a comparison of single blocks.
     return StudyObservations(
@@ -74,7 +74,7 @@ def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
     `results` has the results of each session by claim. The outcome is in `became`.
     """
     newest = results[-1]
-    counted = findings.without_repeats(list(newest.values()))
+    counted = result_counts.without_repeats(list(newest.values()))
     rows = []
     for finding in counted:
         own = [session.get(finding["id"], NOT_THERE) for session in results]
@@ -159,7 +159,7 @@ def on_scale(row: Mapping, forth: Callable[[float], float]) -> tuple[float, floa
     `deviation`: its interval may use the spread of other comparisons.
     """
     low, high = (forth(row[end]) for end in ("low", "high"))
-    degrees, own = int(blocks.degrees(int(row["n"]))), row.get("deviation", math.nan)
+    degrees, own = int(independence.degrees(int(row["n"]))), row.get("deviation", math.nan)
     of_blocks = row.get("scale") == RATIO and math.isfinite(own)
     error = own / math.sqrt(row["n"]) if of_blocks else (high - low) / 2 / special.stdtrit(degrees, 0.975)
     return (low + high) / 2, error, degrees

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from plimsoll.analysis import blocks, collect
-from plimsoll.claims import book, encodings, evaluate, findings, session_verdicts, verdicts
+from plimsoll.claims import book, encodings, evaluate, result_counts, session_verdicts, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.interchange import Plan
 from plimsoll.measuring import system
@@ -70,7 +70,7 @@ def _described(session: Session, newest: Session, plan: Plan) -> dict:
     if apart := sessions.apart(session, newest):
         return {**about, "apart": apart, "began": noted.get("begun"), "settled": None, "testable": None, "runs": None}
     runs = collect.table(session.folder / "runs.csv", plan["factors"])
-    judged = findings.without_repeats(list(_verdicts(session).values()))
+    judged = result_counts.without_repeats(list(_verdicts(session).values()))
     settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     began = float(runs["started"].min()) if len(runs) and runs["started"].notna().any() else noted.get("begun")
@@ -109,7 +109,7 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
 
 def _over(results: list[dict], number: int) -> dict:
     """Return how many claims `number` sessions decide together, the verdict on each, and whether the session is the unit."""
-    judged = findings.without_repeats(results)
+    judged = result_counts.without_repeats(results)
     settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     return {

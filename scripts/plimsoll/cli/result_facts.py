@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import paths, spelling
+from plimsoll.claims import result_counts
 from plimsoll.config.studies import Study
 
 RESULTS = Path("results")
@@ -25,7 +26,6 @@ class Facts(NamedTuple):
 
 def study(named: Study) -> Facts:
     """Return a study's answer and its most telling claims, as at the end of measuring."""
-    from plimsoll.claims import findings
     from plimsoll.pages import verdict_page
     from plimsoll.terminal import results_summary
 
@@ -36,7 +36,7 @@ def study(named: Study) -> Facts:
         return Facts({"study": name, "answers": [], "claims": []}, [f"{name}: {named['question']}", more], there=False)
     results, _ = verdict_page.read(*files)
     answers = results_summary.answers_of(RESULTS / name / "answer.csv", named)
-    facts = {"study": name, "question": named["question"], "answers": answers, "claims": findings.summarise(results)}
+    facts = {"study": name, "question": named["question"], "answers": answers, "claims": result_counts.summarise(results)}
     told = results_summary.of_studies(RESULTS, {name: named})
     return Facts(facts, [named["question"], "", *told.splitlines()])
 

@@ -264,47 +264,14 @@ def counterpart(group: Path, mounted: dict[str, Path], root: Path) -> Path | Non
 def members(groups: Iterable[Path]) -> set[int]:
     """Return the PIDs of the processes in groups and in all groups below them."""
     found: set[int] = set()
-    for group in _with_those_below(groups):
+    for group in with_those_below(groups):
         with contextlib.suppress(OSError):
             found.update(map(int, (group / "cgroup.procs").read_text().split()))
     return found
 
 
-def frozen(groups: Iterable[Path], mounted: dict[str, Path]) -> list[Path]:
-    """Return the frozen groups among these groups and all groups below them. `docker pause` freezes a group, for example."""
-    root = _freezer(mounted)
-    there = filter(None, (counterpart(group, mounted, root) for group in groups)) if root else ()
-    return [group for group in _with_those_below(there) if _is_frozen(group)]
-
-
-def all_frozen(mounted: dict[str, Path]) -> list[Path]:
-    """Return every frozen group of this host."""
-    root = _freezer(mounted)
-    return [group for group in _with_those_below([root]) if _is_frozen(group)] if root else []
-
-
-def thaw(group: Path) -> None:
-    """Let the processes of a frozen group continue. Do nothing where this user may not."""
-    for file, word in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
-        if (path := group / file).exists():
-            with contextlib.suppress(OSError):
-                path.write_text(word)
-
-
-def _freezer(mounted: dict[str, Path]) -> Path | None:
-    """Return the root of the groups that can be frozen; None without such groups."""
-    return mounted.get("freezer", mounted.get("unified"))
-
-
-def _is_frozen(group: Path) -> bool:
-    for file, words in (("freezer.state", {"FROZEN", "FREEZING"}), ("cgroup.events", {"frozen 1"})):
-        with contextlib.suppress(OSError):
-            if words & set((group / file).read_text().splitlines()):
-                return True
-    return False
-
-
-def _with_those_below(groups: Iterable[Path]) -> Iterator[Path]:
+def with_those_below(groups: Iterable[Path]) -> Iterator[Path]:
+    """Return the groups and all groups below them."""
     waiting = list(groups)
     while waiting:
         group = waiting.pop()

@@ -11,7 +11,7 @@ import shutil
 from plimsoll import paths
 from plimsoll.errors import Unavailable
 from plimsoll.images import client, debian
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 
 SUITE, MEANT = "bookworm", re.compile(r"bootstrap(?:@(?P<moment>[0-9]{8}T[0-9]{6}Z))?")
 # Users can name a mirror of the snapshot archive instead.

@@ -4,7 +4,7 @@ from functools import cache
 
 from plimsoll import runtimes
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes import base
+from plimsoll.runtimes import commands
 
 # Tried in this order.
 ENGINES = ("docker", "podman-rootless", "podman")
@@ -35,7 +35,7 @@ def build_options() -> tuple[str, ...]:
 def output(*words: str, seconds: float = 60) -> str:
     """Run a command of the engine and return what it prints. Raise Unavailable if it fails or takes longer than
     `seconds`."""
-    return base.output([*command(), *words], seconds)
+    return commands.output([*command(), *words], seconds)
 
 
 def image_id(tag: str) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plimsoll.errors import Unavailable
 from plimsoll.images import contents
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SECURITY = "http://deb.debian.org/debian-security"

@@ -12,7 +12,8 @@ from plimsoll.errors import Unavailable
 from plimsoll.images import client, contents, settings, store
 from plimsoll.interchange import StageOfImage
 from plimsoll.runtimes.apptainer import executable, is_installed
-from plimsoll.runtimes.base import SUMS, name_of, output
+from plimsoll.runtimes.commands import output
+from plimsoll.runtimes.image_forms import SUMS, name_of
 
 # File that holds an image without its stages.
 ALONE = "alone.tar"

@@ -6,7 +6,7 @@ A rebuilt image would have another digest, and records of two builds are not com
 from plimsoll.images import forms
 from plimsoll.images.store import folder_of, hold, in_engine, load
 from plimsoll.interchange import Image
-from plimsoll.runtimes.base import form_problem, unpacked_problem
+from plimsoll.runtimes.image_forms import form_problem, unpacked_problem
 
 # Forms of an image that are a single file.
 FILES = ("sif", "archive", "disk")

@@ -11,7 +11,7 @@ from plimsoll.errors import PlimsollError, quote
 from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
-from plimsoll.runtimes.base import image_gone
+from plimsoll.runtimes.image_forms import image_gone
 
 ARCHIVE, DESCRIPTION, LOCK = "image.tar", "image.json", ".lock"
 

@@ -1,4 +1,4 @@
-"""What a design needs to make one attempt at a run, or at the runs of one launch."""
+"""A run to measure, and what a design needs to make one attempt at it, or at the runs of one launch."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -6,6 +6,21 @@ from typing import NamedTuple
 from plimsoll.interchange import Cell, Image, Plan
 from plimsoll.measuring import noise
 from plimsoll.measuring.watch import Watch
+
+
+class Run(NamedTuple):
+    """A run to measure: a repetition of a cell of the plan, with the description of its image."""
+
+    plan: Plan
+    cell: Cell
+    repetition: int
+    study_folder: Path
+    image: Image
+
+    @property
+    def name(self) -> str:
+        """Name of the run: the path of its record below runs/, without the ending."""
+        return f"{self.cell['path']}/{self.repetition}"
 
 
 class Attempt(NamedTuple):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from plimsoll.host import cgroup, processes
+from plimsoll.host import cgroup, freezer, processes
 from plimsoll.host.disk import Room
 
 # The looks at processes take at most SHARE of one processor's time. A look takes 30 to 50 µs for each process. With
@@ -65,7 +65,7 @@ class Stops:
         members |= cgroup.members([self._account]) if self._account else processes.descendants(os.getpid())
         for number in sorted(processes.stopped_pids(members)):
             yield f"{processes.name(number)} (process {number}) was stopped"
-        for group in cgroup.frozen(self._groups, self._mounted):
+        for group in freezer.frozen(self._groups, self._mounted):
             # Engines give these prefixes to the groups that a service manager makes for them.
             name = group.name.removeprefix("docker-").removeprefix("libpod-")
             yield f"a container (cgroup {name[:12]}) was paused"

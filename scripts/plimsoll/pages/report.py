@@ -14,7 +14,7 @@ import pandas as pd
 from plimsoll import documents, runtimes
 from plimsoll.analysis import capacity, collect, drift, neighbours, noise_floor
 from plimsoll.claims import answer as claims_answer
-from plimsoll.claims import book, findings, verdicts
+from plimsoll.claims import book, findings, result_counts, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.config.studies import Study
 from plimsoll.host import inventory
@@ -163,13 +163,13 @@ def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, give
     rows = wording.by_claim(comparisons)
     told = [
         _claim(result, rows.get(result["id"], []), study, given)
-        for result in findings.without_repeats(results)
+        for result in result_counts.without_repeats(results)
         if result["comparisons"]
     ]
     by_verdict = {name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)}
     return {
         "questions": book.questions(study["id"]),
-        "summary_of_claims": findings.summarise(results),
+        "summary_of_claims": result_counts.summarise(results),
         "verdicts": verdicts.ON_CLAIM,
         "marks": verdict_page.MARKS,
         "findings": by_verdict,

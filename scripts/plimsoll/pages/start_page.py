@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from plimsoll.claims import findings, verdicts
+from plimsoll.claims import result_counts, verdicts
 from plimsoll.config.studies import Study
 from plimsoll.pages import answer, command_pages, formats, glossary, sessions, verdict_page
 from plimsoll.pages.verdict_page import PageData, StudyVerdicts
@@ -57,7 +57,7 @@ def _bar(results: list[dict]) -> list[dict]:
     """Return the parts of a bar of the claims that were tested: `verdict`, `number`, and where it begins and its width in
     percent. A verdict that no claim has is left out.
     """
-    of_verdict = [one["verdict"] for one in findings.without_repeats(results) if one["verdict"] in SHOWN]
+    of_verdict = [one["verdict"] for one in result_counts.without_repeats(results) if one["verdict"] in SHOWN]
     parts, begins = [], 0.0
     for verdict in SHOWN:
         if number := of_verdict.count(verdict):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from plimsoll import documents, spelling
 from plimsoll.claims import answer as claims_answer
-from plimsoll.claims import book, findings, other_studies, verdicts
+from plimsoll.claims import book, findings, other_studies, result_counts, verdicts
 from plimsoll.claims import sessions as claims_sessions
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.studies import STUDIES, Study, names
@@ -159,7 +159,7 @@ def render(
     `comparisons`, `answers`, what is known of its sessions (`told`), and the time that was `given`.
     """
     rows = {claim: compared for table in comparisons.values() for claim, compared in wording.by_claim(table).items()}
-    summary = findings.summarise(results)
+    summary = result_counts.summarise(results)
     claims = [
         _shown(result, rows.get(result["id"], []), studies.get(result["study"]), given.get(result["study"]))
         for result in results
@@ -181,8 +181,8 @@ def render(
             questions={name: book.questions(name) for name in {result["study"] for result in results}},
             summary=[row for row in summary if row["study"] in studies],
             spelled_out={f"{row['study']}-{row['question']}" for row in summary},
-            repeated=len(results) - len(findings.without_repeats(results)),
-            differing=findings.differing(results),
+            repeated=len(results) - len(result_counts.without_repeats(results)),
+            differing=result_counts.differing(results),
             verdicts=verdicts.ON_CLAIM,
             marks=MARKS,
             margin=MARGIN,

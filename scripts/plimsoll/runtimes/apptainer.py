@@ -13,18 +13,10 @@ from plimsoll import paths, spelling
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.interchange import Image
 from plimsoll.runtimes import mounts
-from plimsoll.runtimes.base import (
-    HOST,
-    UNPACKED,
-    Node,
-    Runtime,
-    Spec,
-    binding_kept,
-    name_of,
-    output,
-    without_variables,
-)
+from plimsoll.runtimes.base import HOST, Node, Runtime, Spec, binding_kept, without_variables
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.cpuset_node import confine, release
+from plimsoll.runtimes.image_forms import UNPACKED, name_of
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import Privileges
 

@@ -11,7 +11,8 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, processes
 from plimsoll.runtimes import mounts
 from plimsoll.runtimes.apptainer import Apptainer, Singularity, at_home, cgroup_files, executable, form_of, is_installed
-from plimsoll.runtimes.base import HOST, LABEL, Node, all_of, needs_root, output, without_variables
+from plimsoll.runtimes.base import HOST, LABEL, Node, needs_root, without_variables
+from plimsoll.runtimes.commands import all_of, output
 from plimsoll.runtimes.networks.cni import CniNetwork
 from plimsoll.runtimes.privileges import Privileges
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes.apptainer import ExecNode, Singularity, executable, execute
-from plimsoll.runtimes.base import HOST, SHARED_MEMORY, Node, output, without_variables
+from plimsoll.runtimes.base import HOST, SHARED_MEMORY, Node, without_variables
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.cpuset_node import confine
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import Privileges

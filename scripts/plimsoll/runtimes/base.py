@@ -1,23 +1,20 @@
-"""Base classes of runtimes and nodes, and helpers that run commands.
+"""Base classes of runtimes and nodes.
 
 A runtime (`Runtime`) starts nodes, and programs run in nodes. A node is started on another node, which already
 exists.
 """
 
-import json
 import os
-import re
-import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from plimsoll.errors import ImageGone, Unavailable
+from plimsoll.errors import Unavailable
 from plimsoll.host import variables
 from plimsoll.interchange import Image
-from plimsoll.measuring.process import read_output
+from plimsoll.runtimes.image_forms import UNPACKED, form_problem, image_gone, unpacked_problem
 from plimsoll.runtimes.networks.base import Network
 from plimsoll.runtimes.privileges import Privileges
 
@@ -29,19 +26,10 @@ LABEL = "plimsoll"
 # users.
 LABELLED = f"{LABEL}={os.geteuid()}"
 REMOVABLE = LABELLED if os.geteuid() else LABEL
-# Time limit for the start of nodes (s).
-START_SECONDS = 120
 # Memory of a virtual machine whose spec sets none (bytes).
 GUEST_BYTES = 256 * 2**20
 # Folder of the files by which programs share memory: on this host, and in containers that have its IPC namespace.
 SHARED_MEMORY = Path("/dev/shm")
-# File beside the forms of an image. It holds the checksum of each form that is one file, by the file's name.
-SUMS = "sums.json"
-CHANGED = "is not as it was made"
-# Form of an image that is a folder.
-UNPACKED = "rootfs"
-# Line that an engine prints below an error, to point to its help.
-OF_OPTIONS = re.compile("(Run|See) '.* --help'")
 
 
 class Place(NamedTuple):
@@ -343,52 +331,6 @@ class Runtime(ABC):
         raise NotImplementedError
 
 
-def name_of(tag: str) -> str:
-    """Return the name of an image from its tag. Its folder in containers/ has the same name."""
-    return tag.partition(":")[0].rpartition("/")[2]
-
-
-def image_gone(image: Image, what: str) -> ImageGone:
-    """Return the ImageGone of an image that has changed since it was built, or lacks one of its forms. `what` says
-    how."""
-    remedy = f"delete results/images/{name_of(image['tag'])}.json, so that the image is built again"
-    how = "has changed" if what.endswith(CHANGED) else "was removed"
-    return ImageGone(f"the image {image['tag']} {how} ({what})", remedy)
-
-
-def unpacked_problem(image: Image) -> str | None:
-    """Return, in words, which unpacked file of an image is gone or has changed since it was built. Return None if all
-    are unchanged. It reads all of them."""
-    for path, known in image["files"].items() if "rootfs" in image else ():
-        if what := problem_of(Path(image["rootfs"], path), known["sha256"]):
-            return f"its unpacked file {path} {what}"
-    return None
-
-
-def form_problem(image: Image, form: str) -> str | None:
-    """Return, in words, what is wrong with a form of an image that is one file. Return None if it is as it was made."""
-    path = Path(image.get(form, ""))
-    try:
-        sums = json.loads(path.with_name(SUMS).read_text())
-    except (OSError, ValueError):
-        sums = {}  # an image of an earlier version has no such file
-    what = problem_of(path, sums.get(path.name))
-    return f"its {form} {what}" if what else None
-
-
-def problem_of(path: Path, wanted: str | None) -> str | None:
-    """Return, in words, what is wrong with a file: it is missing, or its SHA-256 is not `wanted`. Return None if
-    nothing is wrong. Without `wanted` only its presence is checked."""
-    import hashlib  # here, because a run that ends well does not need it
-
-    try:
-        with open(path, "rb") as file:
-            differs = wanted is not None and hashlib.file_digest(file, "sha256").hexdigest() != wanted
-    except OSError:
-        return "is not there"
-    return CHANGED if differs else None
-
-
 def needs_root(what: str) -> None:
     """Raise Unavailable if this process is not root. `what` names the action that needs root."""
     if os.geteuid():
@@ -409,55 +351,3 @@ def binding_kept(prefix: list[str]) -> list[str]:
 def without_variables(names: Sequence[str]) -> list[str]:
     """Return the prefix that removes variables from the environment of a command. It is empty if there are no names."""
     return ["env", *(word for name in names for word in ("-u", name))] if names else []
-
-
-def output(command: list[str], seconds: float = 60) -> str:
-    """Return the standard output of a command.
-
-    Raise Unavailable, with its last words, if it fails or takes longer than `seconds`. Raise Outage if it then cannot
-    be killed.
-    """
-    try:
-        process = _begun(command)
-    except FileNotFoundError as error:
-        raise Unavailable(f"{command[0]} is not installed") from error
-    except PermissionError as error:
-        raise Unavailable(f"{command[0]} may not be run by this user") from error
-    told = read_output(process, seconds)
-    if told is None:
-        raise Unavailable(f"'{' '.join(command[:3])}' did not answer within {seconds:g} s")
-    if process.returncode:
-        raise Unavailable(_failed(command, process.returncode, told[1] or told[0]))
-    return told[0]
-
-
-def _begun(command: list[str]) -> subprocess.Popen:
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def _failed(command: list[str], code: int, said: str) -> str:
-    return f"'{' '.join(command[:3])}' failed: {last_words(said, code)}"
-
-
-def last_words(said: str, code: int) -> str:
-    """Return the last line of a command's output, without lines that refer to its help. Return its exit status if it
-    printed nothing."""
-    lines = [line for line in said.splitlines() if line.strip() and not OF_OPTIONS.match(line)]
-    return lines[-1].strip() if lines else f"exit status {code}"
-
-
-def all_of(commands: list[list[str]], seconds: float = START_SECONDS) -> list[str]:
-    """Return the standard outputs of commands that run side by side.
-
-    Raise Unavailable, after all have ended, if one fails. Raise Outage if one cannot be killed.
-    """
-    processes = [_begun(command) for command in commands]
-    outputs, problem = [], None
-    for command, process in zip(commands, processes, strict=True):
-        out, err = read_output(process, seconds) or ("", f"it did not end within {seconds:g} s")
-        outputs.append(out)
-        if process.returncode:
-            problem = _failed(command, process.returncode, err or out)
-    if problem:
-        raise Unavailable(problem)
-    return outputs

@@ -12,8 +12,10 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
-from plimsoll.runtimes.base import HOST, UNPACKED, Node, Runtime, Spec, binding_kept, join, output, without_variables
+from plimsoll.runtimes.base import HOST, Node, Runtime, Spec, binding_kept, join, without_variables
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.cpuset_node import confine, release
+from plimsoll.runtimes.image_forms import UNPACKED
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.privileges import IN_NAMESPACE, Privileges
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from plimsoll import paths
 from plimsoll.errors import Outage, Unavailable
-from plimsoll.host import cgroup, processes, variables
+from plimsoll.host import cgroup, freezer, processes, variables
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import LABEL, LABELLED, REMOVABLE, image_gone, join, output
+from plimsoll.runtimes.base import LABEL, LABELLED, REMOVABLE, join
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.engine import ANSWER_SECONDS, Engine
+from plimsoll.runtimes.image_forms import image_gone
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
 from plimsoll.runtimes.privileges import CONFINED, Privileges
 
@@ -150,13 +152,13 @@ class Docker(Engine):
         If a program is started in a container that is just paused, the engine waits for that program. Until then it
         neither removes nor resumes the container (Docker 20.10).
         """
-        if not (frozen := cgroup.all_frozen(cgroup.mounts())):
+        if not (frozen := freezer.all_frozen(cgroup.mounts())):
             return
         wanted = [number for number, name in self.listed() if name in names or number.startswith(tuple(names))]
         # The cgroups of nested containers lie below the container's own.
         for group in frozen:
             if any(number in part for number in wanted for part in group.parts):
-                cgroup.thaw(group)
+                freezer.thaw(group)
 
     def examine(self, image: Image) -> None:
         """Raise Outage if something that every engine needs fails, or if the image is not the one that was built."""

@@ -14,7 +14,8 @@ from plimsoll.errors import Unavailable
 from plimsoll.host import machine_lock
 from plimsoll.interchange import ClusterHost, Image
 from plimsoll.runtimes import mounts
-from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.base import HOST, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import EngineNode
 from plimsoll.runtimes.networks import second_host

@@ -14,7 +14,8 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import run_files
 from plimsoll.interchange import Image
-from plimsoll.runtimes.base import HOST, Node, Spec, output
+from plimsoll.runtimes.base import HOST, Node, Spec
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.nested import engine_folders
 from plimsoll.runtimes.networks import host_networks

@@ -2,7 +2,8 @@
 section IV-E)."""
 
 from plimsoll.host import topology
-from plimsoll.runtimes.base import needs_root, output
+from plimsoll.runtimes.base import needs_root
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.networks import host_networks, switch_network
 

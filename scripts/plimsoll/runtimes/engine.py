@@ -13,18 +13,8 @@ from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup
 from plimsoll.interchange import Image
 from plimsoll.runtimes import mounts
-from plimsoll.runtimes.base import (
-    HOST,
-    LABEL,
-    LABELLED,
-    REMOVABLE,
-    START_SECONDS,
-    Node,
-    Runtime,
-    Spec,
-    all_of,
-    output,
-)
+from plimsoll.runtimes.base import HOST, LABEL, LABELLED, REMOVABLE, Node, Runtime, Spec
+from plimsoll.runtimes.commands import START_SECONDS, all_of, output
 from plimsoll.runtimes.networks.base import Network
 
 # An engine that takes longer to answer hangs (s).

@@ -14,7 +14,9 @@ from plimsoll import runtimes, spelling
 from plimsoll.errors import Outage, PlimsollError, Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import LABEL, Node, Runtime, Spec, image_gone, output
+from plimsoll.runtimes.base import LABEL, Node, Runtime, Spec
+from plimsoll.runtimes.commands import output
+from plimsoll.runtimes.image_forms import image_gone
 
 PROBE = Path(__file__).with_name("probe.sh")
 # Time during which a runtime that exists may fail to start a node (s): an engine restarts its containerd within

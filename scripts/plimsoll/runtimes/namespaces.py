@@ -1,7 +1,7 @@
 """Check of user namespaces, which users other than root may make where the kernel lets them."""
 
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 
 
 def refuse_without_user_namespaces() -> None:

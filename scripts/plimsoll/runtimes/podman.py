@@ -10,9 +10,11 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import kill
-from plimsoll.runtimes.base import HOST, Node, image_gone, needs_root, output
+from plimsoll.runtimes.base import HOST, Node, needs_root
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import ANSWER_SECONDS, Engine
+from plimsoll.runtimes.image_forms import image_gone
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
 from plimsoll.runtimes.privileges import CONFINED, Privileges
 

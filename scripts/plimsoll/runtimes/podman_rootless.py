@@ -13,7 +13,8 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.errors import Unavailable
 from plimsoll.host import private, processes
-from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.base import HOST, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.namespaces import refuse_without_user_namespaces
 from plimsoll.runtimes.networks.engine_bridge import EngineBridge
 from plimsoll.runtimes.podman import Podman

@@ -17,7 +17,8 @@ from plimsoll import spelling
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
-from plimsoll.runtimes.base import HOST, LABEL, Afterwards, Node, Runtime, Spec, needs_root, output
+from plimsoll.runtimes.base import HOST, LABEL, Afterwards, Node, Runtime, Spec, needs_root
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.privileges import Privileges
 

@@ -10,7 +10,8 @@ from plimsoll import runtimes
 from plimsoll.host import run_files
 from plimsoll.measuring import noise
 from plimsoll.measuring.process import ended_within, kill
-from plimsoll.runtimes.base import HOST, Node, Spec, output
+from plimsoll.runtimes.base import HOST, Node, Spec
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.services.containers import wait_for
 from plimsoll.workloads.base import InvalidOutput, Role

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from plimsoll import spelling
-from plimsoll.claims import findings, quantities, verdicts
+from plimsoll.claims import findings, quantities, result_counts, verdicts
 from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
 from plimsoll.config import answers
 from plimsoll.config.studies import Study
@@ -70,15 +70,15 @@ def choose(
         for row in comparisons:
             if row["verdict"] == verdict:
                 rows.setdefault(row["claim"], []).append(row)
-        of_verdict = [result for result in findings.without_repeats(results) if result["verdict"] == verdict]
+        of_verdict = [result for result in result_counts.without_repeats(results) if result["verdict"] == verdict]
         pairs = [(result, row) for result in of_verdict if (row := _shows(result, rows.get(result["id"], [])))]
         # The sort is stable: claims that are equally telling stay in the paper's order.
         ranked[verdict] = sorted(
-            pairs, key=lambda pair: (findings.is_fragile(pair[0]), pair[0]["id"] not in to_the_question, -telling(pair[1]))
+            pairs, key=lambda pair: (result_counts.is_fragile(pair[0]), pair[0]["id"] not in to_the_question, -telling(pair[1]))
         )
     contradicted, reproduced = ranked[verdicts.CONTRADICTED], ranked[verdicts.REPRODUCED]
     first = contradicted[: max(CONTRADICTED, number - len(reproduced))][:number]
-    return sorted([*first, *reproduced[: number - len(first)]], key=lambda pair: findings.is_fragile(pair[0]))
+    return sorted([*first, *reproduced[: number - len(first)]], key=lambda pair: result_counts.is_fragile(pair[0]))
 
 
 def _shows(result: dict, rows: list[dict]) -> dict | None:
@@ -124,13 +124,13 @@ def text(
     Lines have at most `width` characters. `short(cell, metric)` names a cell for people. `answering` are the metrics of
     the answers.
     """
-    counted = findings.without_repeats(results)
+    counted = result_counts.without_repeats(results)
     numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
-    sizes = findings.sizes(counted)
+    sizes = result_counts.sizes(counted)
     beside = [f"{sizes['as_large']} of the {sizes['sized']} with a printed size as large as that"] if sizes["sized"] else []
     beside += [f"{sizes['in_part']} in part"] if sizes["in_part"] else []
     numbers[0] += f" ({'; '.join(beside)})" if beside else ""
-    fragile = findings.fragile(counted)
+    fragile = result_counts.fragile(counted)
     numbers += [f"{fragile} of the decided {wording.FRAGILE}"] if fragile else []
     lines = _wrapped(f"{study}: {len(counted)} claims: {', '.join(numbers)}", "", width)
     for answer in answers:
@@ -142,7 +142,7 @@ def text(
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
         lines += _wrapped(_printed_size(result), "    ", width)
-        lines += _wrapped(wording.fragile(result) if findings.is_fragile(result) else "", "    ", width)
+        lines += _wrapped(wording.fragile(result) if result_counts.is_fragile(result) else "", "    ", width)
         lines += _wrapped(wording.unobserved_neighbours(result), "    ", width)
     if not any(result["verdict"] in verdicts.SETTLED for result in counted):
         lines.append("  None of them is decided here.")

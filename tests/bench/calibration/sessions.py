@@ -12,18 +12,18 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 from plimsoll.analysis import paper_tests
-from plimsoll.features.compare import two_sets
-from plimsoll.features.compare.two_sets import Between, Side
+from plimsoll.features.compare import set_sides
+from plimsoll.features.compare.set_sides import Between, Side
 from scipy import special
 
 from tests.bench.calibration import read, wilson, write
 
 ALPHA, MARGIN, TABLES = 0.05, 0.05, 2
 # Allowance for differences between days: nothing, and what `compare` allows.
-ALLOWED = {"nothing": np.inf, "as compare does": two_sets.SESSION_BLOCKS}
+ALLOWED = {"nothing": np.inf, "as compare does": set_sides.SESSION_BLOCKS}
 OF_OTHERS = "as the other studies show"
 # Variance between sessions over that between blocks, for which `compare` allows.
-USUAL = 1 / two_sets.SESSION_BLOCKS
+USUAL = 1 / set_sides.SESSION_BLOCKS
 METRICS = 4
 # True spreads of cells differ by a factor of 1.5 up and down (one standard deviation).
 UNEQUAL = np.log(1.5)
@@ -139,7 +139,7 @@ def _p(row, within: float, session_blocks: float) -> float:
         )
         for s in "ab"
     )
-    found = two_sets.difference(a, b, Between(within / session_blocks, two_sets.SESSION_DEGREES))
+    found = set_sides.difference(a, b, Between(within / session_blocks, set_sides.SESSION_DEGREES))
     return float(2 * special.stdtr(found.degrees, -abs(found.mean) / found.error))
 
 
@@ -200,8 +200,8 @@ def tested(sets: list[np.ndarray], session_blocks: float, average: bool = False)
 def _between(sets: list[np.ndarray], within: np.ndarray, session_blocks: float) -> tuple[np.ndarray, float]:
     sessions, blocks = sets[0].shape[-2:]
     if np.isinf(session_blocks):
-        return np.zeros_like(within), two_sets.SESSION_DEGREES
-    known = 1 / (1 / two_sets.SESSION_DEGREES + 1 / (2 * (blocks - 1) * sessions * sets[0].shape[2]))
+        return np.zeros_like(within), set_sides.SESSION_DEGREES
+    known = 1 / (1 / set_sides.SESSION_DEGREES + 1 / (2 * (blocks - 1) * sessions * sets[0].shape[2]))
     total = known * within / session_blocks
     if sessions > 1:
         for logs in sets:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, independence
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import verdicts
 from plimsoll.claims.quantities.base import SHARE, Observations, Quantity
@@ -32,7 +32,7 @@ class Count(Quantity):
         in_a, in_b = blocks.within_blocks(a, b)
         more = in_a > in_b if row["expected"] == "higher" else in_a < in_b
         # Where blocks are numbered by session, a session agrees if all its blocks agree.
-        more = blocks.per_session(more.astype(float), np.intersect1d(a.blocks, b.blocks)) == 1
+        more = independence.per_session(more.astype(float), np.intersect1d(a.blocks, b.blocks)) == 1
         means = {"mean_a": in_a.mean(), "mean_b": in_b.mean()} if len(more) else {}
         return {**row, **means, **share(int(more.sum()), len(more))}
 

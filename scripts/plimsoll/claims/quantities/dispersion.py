@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, dispersions
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims.quantities.base import Observations, Quantity
 from plimsoll.claims.quantities.value import AT_LIMIT, of_censored
@@ -39,7 +39,7 @@ class Dispersion(Spread):
     effect_in_words = "difference of spread"
 
     def compare(self, claim: dict, observations: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
-        """Return the row of a t test of the differences of log standard deviations, block by block (blocks.spread_differences).
+        """Return the row of a t test of the differences of log standard deviations, block by block (spread_differences).
 
         Sides with runs that hit their limit are compared by ranks.
         """
@@ -49,7 +49,7 @@ class Dispersion(Spread):
             return of_censored(row, a, b)
         means = {"mean_a": a.values.mean(), "mean_b": b.values.mean()} if len(a.values) and len(b.values) else {}
         a, b = self.spreading([observations.single(side.metric, side.cell) for side in (contrast.a, contrast.b)])
-        return self._row(row, blocks.spread_differences(a, b), means, alpha)
+        return self._row(row, dispersions.spread_differences(a, b), means, alpha)
 
     def spreading(self, sides: list[Sample]) -> list[Sample]:
         """Return both sides' single values, transformed so that the spread of their logarithms is compared. Here they
@@ -88,7 +88,7 @@ class Variation(Spread):
         row = {**row, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}
         if single.censored.any():
             return {**row, "test": AT_LIMIT}
-        which, variation = blocks.log_variation(single)
+        which, variation = dispersions.log_variation(single)
         return self._row(row, (which, variation - np.log(claim["cv"])), {}, alpha)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy import special
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import blocks, sample_sizes
 from plimsoll.claims.quantities.base import DIFFERENCE, LEAST, Observations, Quantity
 from plimsoll.claims.quantities.value import TOO_FEW
 from plimsoll.claims.sides import PrintedSide
@@ -67,7 +67,7 @@ class PrintedValue(Quantity):
 
         compared = blocks.about_zero(odds - printed, alpha, back, sample.blocks)
         # The detectable difference has the unit of the margin: a factor in odds, less 1.
-        compared["detectable"] = float(np.expm1(blocks.detectable(compared["deviation"], len(odds), alpha)))
+        compared["detectable"] = float(np.expm1(sample_sizes.detectable(compared["deviation"], len(odds), alpha)))
         return {**row, **compared}
 
 

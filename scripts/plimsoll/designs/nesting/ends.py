@@ -12,7 +12,8 @@ from typing import NamedTuple
 from plimsoll import runtimes
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, NestingCell
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.base import HOST, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import host_networks
 from plimsoll.runtimes.networks.base import HostNetwork, Network
 from plimsoll.runtimes.networks.second_host import SshMachine

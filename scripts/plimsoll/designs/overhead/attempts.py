@@ -21,8 +21,9 @@ from plimsoll.interchange import ABSENT
 from plimsoll.measuring import lock, noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
-from plimsoll.runtimes.base import LABEL, Node, Runtime, Scratch, Spec, output
+from plimsoll.runtimes.base import LABEL, Node, Runtime, Scratch, Spec
 from plimsoll.runtimes.changed_root import ChangedRoot
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import host_networks, second_host
 from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.services import daemon, iterations, limits, snapshots

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from plimsoll.analysis import blocks, summary
+from plimsoll.analysis import blocks, dispersions, summary
 from plimsoll.analysis.blocks import Sample
 from plimsoll.designs.overhead.factors import BARE, OWN, Factors
 from plimsoll.planning.virtual_machines import EMULATED_MACHINE
@@ -88,7 +88,7 @@ def _against(own: Sample, baseline: Sample, row: dict) -> dict:
     deviation = baseline.values.std(ddof=1) if len(baseline.values) > 1 else float("nan")
     if deviation > 0 and row["sd"] == row["sd"]:
         told |= {"sd_change": row["sd"] / deviation - 1, "variability_overhead": variability_overhead(row["sd"], deviation)}
-    _, spreads = blocks.spread_differences(own, baseline)
+    _, spreads = dispersions.spread_differences(own, baseline)
     if len(spreads) >= blocks.SMALLEST:
         middle, low, high = np.expm1(blocks.t_interval(spreads))
         told |= {"spread_change": middle, "spread_low": low, "spread_high": high}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.claims import findings, verdicts
+from plimsoll.claims import result_counts, verdicts
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.designs.table import paper_consistency
 from plimsoll.designs.table.factors import as_written
@@ -32,7 +32,7 @@ def render(judged: JudgedStudy, figures: Sequence[Mapping], cells: pd.DataFrame,
         "terms": glossary.SHARED,
         "answer": shown_answer(judged),
         "by_verdict": {name: [one for one in results if one["verdict"] == name] for name in verdicts.ON_CLAIM},
-        "counts": findings.summarise(judged.results),
+        "counts": result_counts.summarise(judged.results),
         "questions": judged.questions,
         "verdicts": verdicts.ON_CLAIM,
         "marks": verdict_page.MARKS,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from plimsoll.analysis import blocks, cell_paths
-from plimsoll.analysis.blocks import SESSION
+from plimsoll.analysis.independence import SESSION
 from plimsoll.analysis.summaries import OfValues, Summary
 from plimsoll.claims.sides import Side
 from plimsoll.claims.study_observations import StudyObservations
@@ -176,8 +176,9 @@ def block_numbers(rows: Sequence[Row], factors: Sequence[str]) -> list[tuple[int
     """Return (place in its cell, block) for each row.
 
     A block is the row's block within its session. Without one, it is the row's place within cell and session, and without
-    enough sessions it is by chance (`_by_chance`): rows that were sorted would otherwise pair the like. From SMALLEST sessions
-    on, blocks are numbered by session (blocks.SESSION), and the session is the unit; the blocks of fewer follow each other.
+    enough sessions it is by chance (`_by_chance`): rows that were sorted would otherwise pair the like. From SMALLEST
+    sessions on, blocks are numbered by session (independence.SESSION), and the session is the unit; the blocks of fewer follow
+    each other.
     """
     sessions = list(dict.fromkeys(row.session for row in rows))
     by_session = len(sessions) >= blocks.SMALLEST

@@ -23,7 +23,7 @@ from packageurl import PackageURL
 from plimsoll import paths
 from plimsoll.features.bills.image_layers import SavedImage
 from plimsoll.images import contents, jars, settings
-from plimsoll.runtimes.base import name_of
+from plimsoll.runtimes.image_forms import name_of
 
 RELEASE, DEBIAN_VERSION = "usr/lib/os-release", "etc/debian_version"
 # Folders in which recipes put files that are not Debian's.

@@ -21,8 +21,9 @@ from plimsoll.analysis import blocks
 from plimsoll.claims import quantities, session_verdicts, verdicts
 from plimsoll.claims.quantities import value
 from plimsoll.claims.quantities.base import MARGIN, SHARE, Quantity
-from plimsoll.features.compare import two_sets
-from plimsoll.features.compare.two_sets import ALIKE, DIFFERENT, SAME, TOO_FEW, UNDECIDED, Between, Spreads, Terms
+from plimsoll.features.compare import set_sides, two_sets
+from plimsoll.features.compare.set_sides import Between, Spreads
+from plimsoll.features.compare.two_sets import ALIKE, DIFFERENT, SAME, TOO_FEW, UNDECIDED, Terms
 from plimsoll.result_sets.sets import SessionVerdicts
 
 # The kind of a row that is about an effect.
@@ -236,7 +237,7 @@ class _Between:
         if key not in self._found:
             whats = question.whats if others else tuple(self._alike[key])
             spreads = [_spreads(sessions, whats) for sessions in self._pair]
-            self._found[key] = two_sets.between_sessions(spreads, self._session_blocks)
+            self._found[key] = set_sides.between_sessions(spreads, self._session_blocks)
         return self._found[key]
 
 
@@ -269,7 +270,7 @@ def _row(question: Question, a: Sequence[Session], b: Sequence[Session], between
         return row | {"test": NO_INTERVAL, "note": f"it has no interval in {' and '.join(lacking)}"}
     # Spreads and odds are known less precisely than values. Their margin is wider by the same factor as in verdicts.
     margin = quantity.upper(terms.margin * quantity.usual_margin / MARGIN)
-    sides = [two_sets.of_sessions(found) for found in means]
+    sides = [set_sides.of_sessions(found) for found in means]
     return row | {"back": quantity.back} | two_sets.of_sides(*sides, between.of(question), margin, terms.alpha)
 
 

@@ -14,7 +14,7 @@ from typing import TypedDict
 import pandas as pd
 
 from plimsoll import documents, paths, spelling
-from plimsoll.claims import book, findings, host_agreement, verdicts
+from plimsoll.claims import book, findings, host_agreement, result_counts, verdicts
 from plimsoll.config import studies
 from plimsoll.config.studies import Study
 from plimsoll.design import Design
@@ -297,7 +297,7 @@ def _paper(result: dict) -> str:
 
 def _host(column: Column, folder: Path) -> dict:
     """Return a column for people: what it is, and how many claims have which verdict."""
-    counted = findings.without_repeats(list(column.results.values()))
+    counted = result_counts.without_repeats(list(column.results.values()))
     numbers = {verdict: sum(result["verdict"] == verdict for result in counted) for verdict in verdicts.ON_CLAIM}
     return {
         "name": column.name,
@@ -305,8 +305,8 @@ def _host(column: Column, folder: Path) -> dict:
         "studies": sorted(column.studies),
         "claims": len(counted),
         **numbers,
-        **findings.sizes(counted),
-        "fragile": findings.fragile(counted),
+        **result_counts.sizes(counted),
+        "fragile": result_counts.fragile(counted),
         "link": os.path.relpath(column.page, folder) if column.page else None,
     }
 

@@ -24,7 +24,7 @@ from plimsoll import paths
 from plimsoll.errors import PlimsollError
 from plimsoll.features.hosts import marker
 from plimsoll.host import threads
-from plimsoll.runtimes.base import last_words
+from plimsoll.runtimes.commands import last_words
 from plimsoll.runtimes.networks.second_host import SSH, ours
 
 # ssh's own exit status: it did not reach the host, or the connection broke.

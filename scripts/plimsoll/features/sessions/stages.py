@@ -22,7 +22,7 @@ def begin_session(settings: Sequence[str]) -> None:
     from plimsoll.features.sessions import refresh
     from plimsoll.measuring import lock
     from plimsoll.planning import sessions
-    from plimsoll.workflow import image_of
+    from plimsoll.target_paths import image_of
 
     names = studies.select(configuration.read(settings)["studies"])
     Path(".snakemake").mkdir(exist_ok=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from plimsoll.claims import answer, compare, decision_cost, verdicts
 from plimsoll.claims.study_observations import StudyObservations
-from plimsoll.features.time_budget import needs
+from plimsoll.features.time_budget import metric_noise, needs, other_measurements
 from plimsoll.features.time_budget.allocation import Need
 from plimsoll.features.time_budget.needs import Part
 
@@ -30,7 +30,11 @@ def _part(name: str, rows: list[dict], whole: dict | None) -> Part:
 
 
 def wanted(
-    ratios: Mapping[str, Part], noise: needs.Noise, alpha: float, least: int, elsewhere: needs.OtherMeasurements | None = None
+    ratios: Mapping[str, Part],
+    noise: metric_noise.Noise,
+    alpha: float,
+    least: int,
+    elsewhere: other_measurements.OtherMeasurements | None = None,
 ) -> list[Need]:
     """Return the blocks that decide for each of the ratios (`parts`) whether it is a loss of MARGIN, in the order of
     the ratios.

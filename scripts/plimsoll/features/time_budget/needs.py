@@ -7,235 +7,22 @@ of all blocks together therefore keep their error rates (docs/reports/verdicts.m
 a thousandth, get no more blocks (Haybittle 1971, Peto and others 1976).
 """
 
-import copy
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
-from scipy import special
-
-from plimsoll.analysis import blocks
-from plimsoll.claims import compare, decision_cost, findings, quantities, verdicts
-from plimsoll.claims.decision_cost import CELL_COLUMNS
+from plimsoll.analysis import sample_sizes
+from plimsoll.claims import decision_cost, quantities, result_counts, verdicts
 from plimsoll.claims.quantities.base import RATIO
 from plimsoll.features.time_budget.allocation import Need
-from plimsoll.interchange import Plan
+from plimsoll.features.time_budget.claim_parts import Part
+from plimsoll.features.time_budget.metric_noise import Noise
+from plimsoll.features.time_budget.other_measurements import NOWHERE, OtherMeasurements, has_differences
 
 # Level at which a claim is clear after a first stage.
 CLEAR = 0.001
 # A paper's number is an estimate, so half of it should be found.
 OF_THE_PAPER = 0.5
-# Fewer comparisons than ENOUGH have no noise of their own: the noise of their metric is used. With fewer than FEW
-# comparisons of the metric, that would be hardly more than a comparison's own noise.
-ENOUGH, FEW = 8, 4
-# Confidence that a difference is as large as other measurements say. It only decides how often a comparison is repeated.
-SURE = 0.8
-# Interval of a difference that is not known.
-NOWHERE = (-math.inf, math.inf)
-
-
-class Part(NamedTuple):
-    """What must be shown for a claim: one part of it, in one arrangement of what its paper leaves open.
-
-    A claim without parts and arrangements has one Part. `name` is (claim, number of the part, arrangement in words),
-    `result` is the measured result, and `rows` are its comparisons.
-    """
-
-    name: tuple[str, int, str]
-    result: dict
-    rows: list[dict]
-
-    @property
-    def metrics(self) -> int:
-        """Number of metrics that are compared."""
-        return len({row["metric"] for row in self.rows})
-
-    @property
-    def averaged(self) -> bool:
-        """Whether the average of the comparisons is judged.
-
-        It is false for an order, which has one average for each entry: each of these must be shown.
-        """
-        return self.result["holds"] == verdicts.AVERAGE and "order" not in self.result["asked"]
-
-    @property
-    def average(self) -> dict | None:
-        """The measured average if there are enough blocks for it; None if each comparison is judged."""
-        return self.result["whole"] if self.averaged else None
-
-    @property
-    def votes(self) -> list[list[int]]:
-        """Votes of the comparisons, as the verdict counts them. A vote is a list of places in `rows`."""
-        return compare.votes_of(self.rows, self.result["holds"])
-
-    @property
-    def judged(self) -> int:
-        """Number of things that are judged: the votes, or 1 for the average."""
-        return 1 if self.averaged else len(self.votes)
-
-    @property
-    def number(self) -> int:
-        """How many of the things that are judged must be shown."""
-        holds = self.result["holds"]
-        return self.judged if holds == verdicts.AVERAGE else verdicts.required(holds, self.judged)
-
-
-def parts_of(results: Iterable[dict], rows: pd.DataFrame, metrics: Mapping[str, Mapping]) -> dict[str, list[Part]]:
-    """Return the parts of each testable claim in `results`, by claim. `rows` are the comparisons, `metrics` the study's."""
-    benchmarks = rows["metric"].map(lambda name: compare.benchmark_of(metrics.get(name, {})))
-    by_claim = {name: own.to_dict("records") for name, own in rows.assign(benchmark=benchmarks).groupby("claim")}
-    testable = [one for one in results if one["verdict"] != verdicts.NOT_TESTABLE and one["id"] in by_claim]
-    return {one["id"]: _parts(one, by_claim[one["id"]]) for one in testable}
-
-
-def _parts(result: dict, rows: list[dict]) -> list[Part]:
-    parts = []
-    for number, part in enumerate(result["parts"] or [result], start=1):
-        own = [row for row in rows if row["part"] == number]
-        for words, arranged in (part["arrangements"] or {"": {}}).items():
-            of_it = [row for row in own if not words or row["arrangement"] == words]
-            parts.append(Part((result["id"], number, words), {**part, **arranged}, of_it))
-    return [part for part in parts if part.rows and part.result["verdict"] != verdicts.NOT_TESTABLE]
-
-
-class Noise:
-    """Standard deviation of a difference within a block, on the scale of the test.
-
-    It is pooled over all comparisons of a metric and a quantity between cells of the same two kinds. If these are few,
-    it is pooled over all comparisons of the metric. A cell's kind is its levels of the factors `kinds`, by which noise
-    differs (plimsoll.design.Factors). `otherwise` is the noise of other measurements. It is used for metrics of which
-    these measurements have few comparisons or none.
-    """
-
-    def __init__(self, parts: Sequence[Part], plan: Plan, kinds: Sequence[str], otherwise: "Noise | None" = None):
-        self.plan, self.kinds, self.otherwise = plan, kinds, otherwise
-        pooled: dict[tuple, dict[tuple, tuple[float, int]]] = defaultdict(dict)
-        for part in parts:
-            for row in part.rows:
-                if math.isfinite(row["deviation"]) and row["n"] >= blocks.SMALLEST:
-                    for key in self._keys(part, row):
-                        # Many claims are about the same comparison, which is pooled once.
-                        pooled[key].setdefault(_compared(row), (row["deviation"] ** 2, int(blocks.degrees(row["n"]))))
-        self.pooled = {key: (math.sqrt(_pooled(found.values())), len(found)) for key, found in pooled.items()}
-        self._common = _in_common(parts)
-
-    def or_else(self, other: "Noise") -> "Noise":
-        """Return a copy that uses the noise of `other` measurements for metrics with few comparisons or none."""
-        both = copy.copy(self)
-        both.otherwise = other
-        return both
-
-    @property
-    def common(self) -> float:
-        """Correlation of two comparisons of the same metric within a block; 1 if it is not known."""
-        if self._common is not None:
-            return self._common
-        return self.otherwise.common if self.otherwise else 1.0
-
-    def of(self, part: Part, row: Mapping) -> float:
-        """Return the noise of a comparison of a part; NaN if nothing like it was measured."""
-        finer, coarser = (self.pooled.get(key, (math.nan, 0)) for key in self._keys(part, row))
-        for noise, number in (finer, coarser):
-            if number >= ENOUGH:
-                return noise
-        noise, number = coarser
-        if number >= FEW or self.otherwise is None:
-            return noise
-        elsewhere = self.otherwise.of(part, row)
-        return elsewhere if math.isfinite(elsewhere) else noise
-
-    def of_average(self, part: Part) -> float:
-        """Return the noise of the average of a part's comparisons. Comparisons of the same metric have noise in common."""
-        m, shared = len(part.rows), self.common / part.metrics
-        return math.sqrt(float(np.mean([self.of(part, row) ** 2 for row in part.rows])) * (shared + (1 - shared) / m))
-
-    def _keys(self, part: Part, row: Mapping) -> tuple[tuple, tuple]:
-        """Return the finer and the coarser group that a comparison belongs to.
-
-        The label is part of both: two statistics of one cell differ by less than two cells, and the label says so.
-        """
-        cells = (self.plan["cells"].get(row[side]) for side in ("cell_a", "cell_b"))
-        kinds = frozenset(tuple(cell[factor] for factor in self.kinds) for cell in cells if cell)
-        metric = (row["metric"], row["metric_b"], row["label"], part.result["quantity"] or "")
-        return (*metric, kinds), metric
-
-
-def _in_common(parts: Iterable[Part]) -> float | None:
-    """Return the correlation of two comparisons of the same metric within a block, from the averages of many parts.
-
-    None for fewer than ENOUGH parts.
-    """
-    found = []
-    for part in parts:
-        m, metrics, average = len(part.rows), part.metrics, part.average
-        single = [row["deviation"] ** 2 for row in part.rows if math.isfinite(row["deviation"])]
-        if m > 1 and len(single) == m and average:
-            share = average["deviation"] ** 2 / max(float(np.mean(single)), blocks.ROUNDING)
-            found.append(metrics * (share - 1 / m) / (1 - 1 / m))
-    return float(np.clip(np.mean(found), 0.0, 1.0)) if len(found) >= ENOUGH else None
-
-
-def _pooled(variances: Iterable[tuple[float, int]]) -> float:
-    """Return the mean of variances, weighted by their degrees of freedom, from (variance, degrees of freedom)."""
-    values, degrees = zip(*variances, strict=True)
-    return float(np.average(values, weights=degrees))
-
-
-def _compared(row: Mapping) -> tuple:
-    """Return a key for what a comparison compares: its metrics, its label and its cells."""
-    cells = (row[column] for column in CELL_COLUMNS if isinstance(row[column], str))
-    return (row["metric"], row["metric_b"], row["label"], *cells)
-
-
-class Estimate(NamedTuple):
-    """A measured difference on the scale of the test, with its standard error and degrees of freedom."""
-
-    middle: float
-    error: float
-    degrees: int
-
-    def interval(self, sure: float) -> tuple[float, float]:
-        """Return the ends of an interval of the difference.
-
-        It is above the lower end with a confidence of `sure`, and below the upper end with the same confidence.
-        """
-        half = special.stdtrit(self.degrees, sure) * self.error
-        return self.middle - half, self.middle + half
-
-
-class OtherMeasurements:
-    """What other measurements of a study found of its differences."""
-
-    def __init__(self, parts: Iterable[Part] = ()):
-        self.estimates: dict[tuple, Estimate] = {}
-        for part in parts:
-            # A comparison with a printed value reports a difference of shares and tests a difference of log odds.
-            if quantities.find(part.result["quantity"] or None).printed:
-                continue
-            known = [(_compared(row), row) for row in part.rows] + [((), part.average)] * bool(part.average)
-            scale = part.rows[0]["scale"]
-            own = {what: one for what, one in known if _has_differences(part, one) and _is_measured(one)}
-            self.estimates |= {(part.name, what): _estimate(one, scale) for what, one in own.items()}
-
-    def of(self, part: Part, row: Mapping | None, among: int = 1) -> tuple[float, float]:
-        """Return the interval of a comparison of a part, or of its average (for None); NOWHERE if nothing is known.
-
-        It is wider for the most extreme one `among` several, which is so far off partly by chance.
-        """
-        estimate = self.estimates.get((part.name, _compared(row) if row else ()))
-        return estimate.interval(1 - (1 - SURE) / among) if estimate else NOWHERE
-
-
-def _is_measured(row: Mapping) -> bool:
-    return row["n"] >= blocks.SMALLEST and math.isfinite(row["effect"])
-
-
-def _estimate(row: Mapping, scale: str) -> Estimate:
-    middle = math.log1p(row["effect"]) if scale == RATIO else row["effect"]
-    return Estimate(middle, row["deviation"] / math.sqrt(row["n"]), int(blocks.degrees(row["n"])))
 
 
 class BlockNeeds(NamedTuple):
@@ -274,7 +61,7 @@ def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: OtherMeasu
     numbers = {part.name[1] for part in parts}
     against = {part.name: _opposed(part, noise, alpha / len(numbers), known) for part in parts}
     conditions = [part for part in parts if part.result.get("condition")]
-    first = [against[part.name] or _supported(part, noise, alpha, blocks.POWER, known) for part in conditions]
+    first = [against[part.name] or _supported(part, noise, alpha, sample_sizes.POWER, known) for part in conditions]
     if not all(first):
         return {}
     for number in sorted(numbers):
@@ -282,7 +69,7 @@ def _blocks(parts: Sequence[Part], noise: Noise, alpha: float, known: OtherMeasu
         if all(in_each_arrangement):
             return _merged([*first, *in_each_arrangement])
     # All must be shown with this power together, so each one needs more.
-    power = blocks.POWER ** (1 / max(1, sum(part.number for part in parts)))
+    power = sample_sizes.POWER ** (1 / max(1, sum(part.number for part in parts)))
     chosen = [against[part.name] or _supported(part, noise, alpha, power, known) for part in parts]
     return _merged(chosen) if all(chosen) else {}
 
@@ -341,7 +128,7 @@ def _opposed(part: Part, noise: Noise, alpha: float, known: OtherMeasurements) -
     for size, vote in _judged(part, noise, known, 1 if part.averaged else len(part.rows)):
         level = alpha / part.number / size
         distances = [(one, _against(part, one.row, one.interval)) for one in vote]
-        each = [(one, blocks.sample_size(one.noise, distance, level)) for one, distance in distances if distance > 0]
+        each = [(one, sample_sizes.sample_size(one.noise, distance, level)) for one, distance in distances if distance > 0]
         if more := [count for one, count in each if count > one.row["n"]]:
             counts.append((_cells(vote), min(more)))
     return _cheapest(counts, part.judged - part.number + 1)
@@ -349,9 +136,9 @@ def _opposed(part: Part, noise: Noise, alpha: float, known: OtherMeasurements) -
 
 def _cheapest(counts: list[Decides], number: int) -> list[Decides]:
     """Return the `number` votes that need the fewest blocks. Empty if there are fewer, or if one needs more than
-    blocks.MOST."""
+    sample_sizes.MOST."""
     chosen = sorted(counts, key=lambda one: one[1])[:number]
-    return chosen if len(chosen) == number and chosen[-1][1] <= blocks.MOST else []
+    return chosen if len(chosen) == number and chosen[-1][1] <= sample_sizes.MOST else []
 
 
 class Comparison(NamedTuple):
@@ -373,7 +160,7 @@ def _judged(part: Part, noise: Noise, known: OtherMeasurements, among: int = 1) 
     If the average is judged, it is the only vote. It is not tested if one of its comparisons is not. The intervals are
     those for the most extreme one `among` several.
     """
-    tested = [_has_differences(part, row) for row in part.rows]
+    tested = [has_differences(part, row) for row in part.rows]
     if part.averaged:
         return [(1, _known(_average(part, noise, known, among)))] if all(tested) else []
     cells = decision_cost.cells_of_row
@@ -391,11 +178,6 @@ def _known(*vote: Comparison) -> list[Comparison]:
     return [one for one in vote if math.isfinite(one.noise)]
 
 
-def _has_differences(part: Part, row: Mapping) -> bool:
-    """Return whether a comparison is tested by differences within blocks. Trends, counts and runs at their limit are not."""
-    return "along" not in part.result["asked"] and (math.isfinite(row["deviation"]) or row["n"] < blocks.SMALLEST)
-
-
 def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: float, interval: tuple[float, float]) -> int:
     """Return the blocks that support a comparison whose difference lies in an interval, at the end that needs more blocks."""
     lower, upper = quantities.find(part.result["quantity"] or None).bounds(row["margin"])
@@ -403,11 +185,11 @@ def _to_support(part: Part, row: Mapping, spread: float, alpha: float, power: fl
     room, expected = min(abs(upper), abs(lower)), row["expected"]
     if expected not in verdicts.LIKENESS:
         found = low if expected == "higher" else -high
-        return blocks.sample_size(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
+        return sample_sizes.sample_size(spread, max(room, _of_paper(part.result, row), found), alpha, power=power)
     if expected == "no_difference":
-        return blocks.sample_size(spread, room, alpha, alike=True, power=power)
+        return sample_sizes.sample_size(spread, room, alpha, alike=True, power=power)
     within = low - lower if expected == "not_lower" else upper - high
-    return blocks.sample_size(spread, max(room, within), 2 * alpha, power=power)
+    return sample_sizes.sample_size(spread, max(room, within), 2 * alpha, power=power)
 
 
 def _against(part: Part, row: Mapping, interval: tuple[float, float]) -> float:
@@ -447,5 +229,5 @@ def _is_open_somewhere(result: dict) -> bool:
 def decided_counts(results: Iterable[dict]) -> tuple[int, int]:
     """Return the numbers of (decided, testable) claims, without those that have the comparisons of another one."""
     asked = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
-    counted = [result["verdict"] for result in findings.without_repeats(list(results)) if result["verdict"] in asked]
+    counted = [result["verdict"] for result in result_counts.without_repeats(list(results)) if result["verdict"] in asked]
     return sum(verdict in verdicts.SETTLED for verdict in counted), len(counted)

@@ -13,18 +13,15 @@ from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
-from plimsoll import paths, rounds
-from plimsoll.analysis import collect
-from plimsoll.analysis.blocks import POWER, SMALLEST
-from plimsoll.claims import book, decision_cost, evaluate, findings, verdicts
-from plimsoll.claims.study_observations import StudyObservations
+from plimsoll import rounds
+from plimsoll.analysis.sample_sizes import POWER
+from plimsoll.claims import decision_cost, result_counts, verdicts
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
-from plimsoll.features.time_budget import answer_needs, costs, needs
+from plimsoll.features.time_budget import answer_needs, costs, needs, study_state
 from plimsoll.features.time_budget.allocation import LEAST, Costs, Need, allocate, in_order
+from plimsoll.features.time_budget.study_state import StudyState
 from plimsoll.interchange import Plan
 from plimsoll.measuring import plan_file
 from plimsoll.planning import forecasts, repetitions, timetable
@@ -50,62 +47,6 @@ FOR_ANSWER = 0.5
 EARLY = 0.1
 # Recommended times are multiples of this many hours.
 ROUNDED = 0.05
-
-
-class StudyState(NamedTuple):
-    """A study as far as it is measured.
-
-    - `results`, `rows`: results of the claims, and comparisons.
-    - `parts`: the parts of each testable claim.
-    - `ratios`: the ratios of the study's answer.
-    - `noise`: the noise of both.
-    - `clear`: claims that are decided so clearly that they need no more blocks (needs.CLEAR).
-    """
-
-    plan: Plan
-    results: list[dict]
-    rows: pd.DataFrame
-    runs: pd.DataFrame
-    parts: dict[str, list[needs.Part]]
-    noise: needs.Noise
-    clear: list[str]
-    alpha: float
-    ratios: dict[str, needs.Part]
-
-    def asked(self, other: "StudyState | None") -> needs.BlockNeeds:
-        """Return the blocks that claims need to be decided.
-
-        The noise is that of these measurements; metrics that they hardly measured take that of `other` measurements.
-        The size of differences comes from the `other` measurements. Differences that these measurements found are never
-        used.
-        """
-        noise = self.noise.or_else(other.noise) if other else self.noise
-        return needs.of_claims(self.parts, self.clear, noise, self.alpha, other and other.elsewhere)
-
-    def of_answer(self, other: "StudyState | None") -> list[Need]:
-        """Return the blocks that the ratios of the answer need, in their order. Noise and differences are those of `asked`."""
-        noise = self.noise.or_else(other.noise) if other else self.noise
-        return answer_needs.wanted(self.ratios, noise, self.alpha, LEAST, other and other.elsewhere)
-
-    @property
-    def answered(self) -> int:
-        """Number of ratios of the answer that are known."""
-        return sum(min(row["n"] for row in part.rows) >= SMALLEST for part in self.ratios.values())
-
-    @property
-    def elsewhere(self) -> needs.OtherMeasurements:
-        """The differences that these measurements found, for use by other measurements."""
-        return needs.OtherMeasurements([*(part for each in self.parts.values() for part in each), *self.ratios.values()])
-
-    def soonest(self, other: "StudyState | None") -> list[Need]:
-        """Return the blocks that claims need if noise and differences are as `other` measurements found them.
-
-        Empty without these.
-        """
-        if other is None:
-            return []
-        wanted = needs.of_claims(self.parts, self.clear, other.noise, self.alpha, other.elsewhere).needs
-        return [need.at_least(LEAST) for need in wanted]
 
 
 class Until(NamedTuple):
@@ -138,10 +79,10 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
     else:
         # What was killed goes on in the time that it was given. More time is spent after that.
         resumed, until = True, None
-    judged, other = None, reference(loaded, plan, folder)
+    judged, other = None, study_state.reference(loaded, plan, folder)
     if noted["stage"] == "first":
         _snakemake(folder, settings)
-        judged = judge(folder, loaded)
+        judged = study_state.judge(folder, loaded)
         if until:
             noted["given"][-1] = _given_until(until.moment, judged, noted["before"])
         blocks, ratios, chosen = second_stage(judged, other, noted["given"][-1], noted["before"])
@@ -155,7 +96,7 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
     if noted["chosen"] or noted.get("ratios"):
         _snakemake(folder, settings)
         judged = None
-    judged = judged or judge(folder, loaded)
+    judged = judged or study_state.judge(folder, loaded)
     _foretell(folder, judged, other, sum(noted["given"]), sum(noted["given"]))
     noted["stage"] = "done"
     _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
@@ -164,67 +105,13 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
         spend(study, hours, settings)
 
 
-def judge(folder: Path, study: Study) -> StudyState:
-    """Judge a study by its results in a folder."""
-    plan = plan_file.read(folder / "plan.json")
-    return of_tables(study, plan, *_tables(folder, plan))
-
-
-def reference(study: Study, plan: Plan, own: Path | None = None) -> StudyState | None:
-    """Judge the reference measurements of a study, restricted to cells of this machine's plan. Return None without such
-    measurements.
-
-    Return None too if they were made from the same runs as the study's `own` results, because they are no independent
-    data then.
-    """
-    folder = paths.REFERENCES / study["id"]
-    if not _measured(folder):
-        return None
-    observations, runs = _tables(folder, plan)
-    if own and _measured(own) and _started(runs) & _started(_runs(own, plan)):
-        print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, so they are not used.", flush=True)
-        return None
-    return of_tables(study, plan, observations, runs)
-
-
-def _started(runs: pd.DataFrame) -> set[float]:
-    """Return the times at which runs were started. They identify the runs."""
-    return set(runs["started"].dropna()) if "started" in runs else set()
-
-
-def of_nothing(study: Study, plan: Plan) -> StudyState:
-    """Judge a study as if nothing were measured: its parts are all that can be tested here."""
-    nothing = pd.DataFrame(columns=["metric", *plan["factors"], "value", "repetition", "censored"])
-    return of_tables(study, plan, nothing, pd.DataFrame())
-
-
-def of_tables(study: Study, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame) -> StudyState:
-    """Judge a study by its tables of observations and of runs."""
-    measured, claims = StudyObservations(study, plan, observations, runs, brief=True), book.load(study["id"])
-    results, rows = evaluate.evaluate(claims, measured, study["alpha"])
-    strictly, _ = evaluate.evaluate(claims, measured, needs.CLEAR)
-    parts = needs.parts_of(results, rows, measured.metrics)
-    ratios = answer_needs.parts(measured, study["alpha"])
-    pooled = [*(part for each in parts.values() for part in each), *ratios.values()]
-    noise = needs.Noise(pooled, plan, study.design.factors.OF_NOISE)
-    return StudyState(plan, results, rows, runs, parts, noise, needs.clear(strictly), study["alpha"], ratios)
-
-
-def _tables(folder: Path, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return collect.table(folder / "observations.csv", plan["factors"]), _runs(folder, plan)
-
-
-def _runs(folder: Path, plan: Plan) -> pd.DataFrame:
-    return collect.table(folder / "runs.csv", plan["factors"])
-
-
 def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, int]:
     """Return the blocks by cell with which a new time budget starts.
 
     If every cell has blocks already, these are returned. Otherwise a first stage adds blocks to them. Raise
     PlimsollError if the time is too short for anything.
     """
-    there = blocks_of(plan) if _measured(folder) else {}
+    there = blocks_of(plan) if study_state.is_measured(folder) else {}
     if there and all(there.values()):
         return there
     begun = first_stage(study, plan, seconds, folder, there)
@@ -247,7 +134,7 @@ def first_stage(
     ratios of the answer come first, then what other measurements decided soonest. The result is empty if the time is
     too short for that.
     """
-    usual, nothing, there = costs.of_plan(plan), of_nothing(study, plan), there or {}
+    usual, nothing, there = costs.of_plan(plan), study_state.of_nothing(study, plan), there or {}
     asked, ratios = set(decision_cost.cells_of(nothing.rows)), nothing.of_answer(None)
     of_answer = {cell: LEAST for need in ratios for cell in need.blocks}
     for blocks, share in FIRST_BLOCKS.items():
@@ -256,7 +143,7 @@ def first_stage(
             return more_of(there, everything)
     answered, bought = _answer(there, ratios, usual, seconds)
     possible = [more_of(answered, _everything(usual, asked, blocks)) for blocks in FEWER_BLOCKS]
-    blocks, chosen = _soonest(there, nothing.soonest(reference(study, plan, own)), possible, usual, seconds)
+    blocks, chosen = _soonest(there, nothing.soonest(study_state.reference(study, plan, own)), possible, usual, seconds)
     if bought or chosen:
         print(f"plimsoll: {study['id']}: the first stage is for {_of_both(bought, chosen)}.", flush=True)
     return blocks
@@ -360,14 +247,10 @@ def blocks_of(plan: Plan) -> dict[str, int]:
 
 def _seconds(folder: Path, study: Study) -> float:
     """Return the seconds that measuring a study's present results took; 0.0 without results."""
-    if not _measured(folder):
+    if not study_state.is_measured(folder):
         return 0.0
     plan = plan_file.read(folder / "plan.json")
-    return costs.of_plan(plan, _runs(folder, plan)).seconds(blocks_of(plan))
-
-
-def _measured(folder: Path) -> bool:
-    return (folder / "runs.csv").exists()
+    return costs.of_plan(plan, study_state.runs_of(folder, plan)).seconds(blocks_of(plan))
 
 
 def _given_until(moment: float, judged: StudyState, before: float) -> float:
@@ -401,7 +284,7 @@ def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent:
         # More time is for more claims, and spends less on some of those that less time is for.
         reached |= _within(judged, now, blocks)
         made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
-    still = [result for result in findings.without_repeats(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
+    still = [result for result in result_counts.without_repeats(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
     left = [result for result in still if result["id"] not in reached] if known else []
     never, unknown = ([result["id"] for result in left if _estimated(result) == is_known] for is_known in (True, False))
     told = {"forecasts": made, "never": never, "unknown": unknown, "answer": _of_answer(judged, measured, given)}
@@ -426,7 +309,7 @@ def _within(judged: StudyState, now: dict[str, int], blocks: dict[str, int]) -> 
     difference.
     """
     reached = set()
-    for result in findings.without_repeats(judged.results):
+    for result in result_counts.without_repeats(judged.results):
         if result["verdict"] != verdicts.INCONCLUSIVE or not _estimated(result):
             continue
         cells = decision_cost.cells_of(judged.rows[judged.rows["claim"] == result["id"]])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from plimsoll.analysis import blocks
+from plimsoll.analysis import sample_sizes
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, words
 from plimsoll.designs.program.effects import CONTAINER
@@ -149,9 +149,9 @@ def _alike(row) -> str:
     reach = max(abs(row.low), abs(row.high))
     if reach <= ALIKE:
         return f"alike within {size(reach)}"
-    found = blocks.detectable(row.deviation, row.n, 0.05)
-    would = blocks.sample_size(row.deviation, math.log1p(COSTLY), 0.05)
-    number = f"more than {blocks.MOST}" if would > blocks.MOST else str(would)
+    found = sample_sizes.detectable(row.deviation, row.n, 0.05)
+    would = sample_sizes.sample_size(row.deviation, math.log1p(COSTLY), 0.05)
+    number = f"more than {sample_sizes.MOST}" if would > sample_sizes.MOST else str(would)
     return f"undecided {interval(row)}: {row.n} blocks can find {size(math.expm1(found))}; {number} would find {size(COSTLY)}"
 
 

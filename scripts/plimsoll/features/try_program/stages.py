@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from plimsoll import rounds
-from plimsoll.analysis import blocks, collect
+from plimsoll.analysis import collect, sample_sizes
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, side_differences
@@ -229,4 +229,4 @@ def observed(folder: Path) -> pd.DataFrame:
 
 def enough(deviation: float, target: float) -> int:
     """Return the blocks that would decide a change of `target`, with a power of 80 %."""
-    return blocks.sample_size(deviation, math.log1p(target), 0.05)
+    return sample_sizes.sample_size(deviation, math.log1p(target), 0.05)

@@ -249,8 +249,6 @@ def _content(
     baseline = HOST if tried else FILES
     command = " ".join(options.command)
     rows = [FILES, *defaults] if tried else list(defaults)
-    first = [*([HOST] if tried else []), FILES, *defaults]
-    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
     return {
         "id": name,
         "title": f"What a container costs: {command}"[:200],
@@ -268,14 +266,7 @@ def _content(
         "paper_host": "on this machine",
         "program": _program(options, files, tried, folder),
         "metrics": metrics,
-        "experiments": {
-            FIRST: {"section": "ours", "runtime": first},
-            STEPS: {"section": "ours", "runtime": steps},
-            REMEDY: {"section": "ours", "runtime": remedies(defaults)},
-            # mpirun starts ranks itself, so that the timer cannot watch them.
-            **({} if options.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
-            **(neighbour_runs.experiments(first, defaults) if options.beside else {}),
-        },
+        "experiments": _experiments(options, bool(tried), defaults),
         "figures": {
             "ladder": {
                 "chart": "ladder",
@@ -288,6 +279,20 @@ def _content(
         },
         "tables": {"ladder": {"kind": "ladder", "title": "What each runtime and each step costs"}},
         "paper_findings": {"ladder": "There is no paper. The program is the user's."},
+    }
+
+
+def _experiments(options: StudyOptions, on_host: bool, defaults: Sequence[str]) -> dict[str, dict]:
+    """Return the experiments of a study. `on_host`: the program runs on this host too."""
+    first = [*([HOST] if on_host else []), FILES, *defaults]
+    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
+    return {
+        FIRST: {"section": "ours", "runtime": first},
+        STEPS: {"section": "ours", "runtime": steps},
+        REMEDY: {"section": "ours", "runtime": remedies(defaults)},
+        # mpirun starts ranks itself, so that the timer cannot watch them.
+        **({} if options.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
+        **(neighbour_runs.experiments(first, defaults) if options.beside else {}),
     }
 
 

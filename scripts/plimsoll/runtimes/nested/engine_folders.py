@@ -13,7 +13,7 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 
 # Subfolders of an engine's folder: its notes of images, and the images' layers.
 COPIED, LINKED = "image", "overlay2"

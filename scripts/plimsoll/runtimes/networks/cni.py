@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks.base import Network
 
 # CNI's folders. An address in use is a file that names its holder. Each holder of an address also has a note.

@@ -4,7 +4,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import firewall
 
 

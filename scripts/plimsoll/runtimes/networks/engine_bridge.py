@@ -5,7 +5,8 @@ import ipaddress
 import re
 
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import HOST, LABEL, LABELLED, Node, output
+from plimsoll.runtimes.base import HOST, LABEL, LABELLED, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks.base import PREFIX, Network, Plug
 
 # Second number of the first subnet of these networks: 10.FIRST.0.0.

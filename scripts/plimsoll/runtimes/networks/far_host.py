@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from plimsoll.runtimes.base import HOST, Host, output, without_variables
+from plimsoll.runtimes.base import HOST, Host, without_variables
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import device, firewall
 from plimsoll.runtimes.networks.base import Network
 from plimsoll.runtimes.networks.subnets import free_subnet

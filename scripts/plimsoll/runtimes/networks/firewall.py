@@ -7,7 +7,7 @@ import shlex
 import shutil
 
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import output
+from plimsoll.runtimes.commands import output
 
 # Comment that identifies our rules for translating addresses.
 OURS = "plimsoll: to the second host"

@@ -1,6 +1,7 @@
 """A bridge on this host that no engine manages, for an engine that must leave the host's firewall alone."""
 
-from plimsoll.runtimes.base import HOST, output
+from plimsoll.runtimes.base import HOST
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import device
 from plimsoll.runtimes.networks.base import Network
 from plimsoll.runtimes.networks.subnets import free_subnet

@@ -15,7 +15,8 @@ from plimsoll.host.topology import read
 from plimsoll.interchange import Image, SecondHost
 from plimsoll.measuring.process import kill
 from plimsoll.runtimes import rootfs
-from plimsoll.runtimes.base import HOST, Node, last_words, output
+from plimsoll.runtimes.base import HOST, Node
+from plimsoll.runtimes.commands import last_words, output
 from plimsoll.runtimes.networks import firewall
 from plimsoll.runtimes.networks.base import Network
 

@@ -4,7 +4,8 @@ import ipaddress
 import json
 
 from plimsoll.errors import Unavailable
-from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.base import HOST, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks.base import PREFIX
 
 # A network gets the first subnet that no route overlaps. Candidates are 10.FIRST.0.0 and the next ones up to

@@ -14,7 +14,8 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import topology
 from plimsoll.measuring.process import ended_within, kill
-from plimsoll.runtimes.base import HOST, Node, output
+from plimsoll.runtimes.base import HOST, Node
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import device, firewall
 from plimsoll.runtimes.networks.base import Network, Plug
 from plimsoll.runtimes.networks.subnets import free_subnet

@@ -15,7 +15,8 @@ from plimsoll.host import variables
 from plimsoll.interchange import Image
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.measuring.watch import Watch
-from plimsoll.runtimes.base import Node, all_of
+from plimsoll.runtimes.base import Node
+from plimsoll.runtimes.commands import all_of
 from plimsoll.runtimes.docker_elsewhere import DockerElsewhere
 from plimsoll.runtimes.networks import second_host
 from plimsoll.runtimes.networks.base import HostNetwork

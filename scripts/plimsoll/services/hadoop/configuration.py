@@ -33,59 +33,71 @@ def properties(master: str, node_megabytes: int) -> dict[str, dict[str, str]]:
             "hadoop.tmp.dir": f"{DATA}/tmp",
             "hadoop.http.staticuser.user": "root",
         },
-        "hdfs-site": {
-            "dfs.namenode.name.dir": f"file://{DATA}/name",
-            "dfs.datanode.data.dir": f"file://{DATA}/data",
-            "dfs.namenode.rpc-bind-host": "0.0.0.0",
-            # The addresses of containers cannot be resolved back into names.
-            "dfs.namenode.datanode.registration.ip-hostname-check": "false",
-            "dfs.permissions.enabled": "false",
-            # The same number of copies for two and four workers: Hadoop's default of three would make four workers
-            # write one copy more.
-            "dfs.replication": "2",
-            "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
-            "dfs.namenode.safemode.extension": "0",
-            "dfs.blocksize": str(BLOCK_BYTES),
-        },
-        "yarn-site": {
-            "yarn.resourcemanager.hostname": master,
-            "yarn.resourcemanager.connect.retry-interval.ms": "1000",
-            "yarn.nm.liveness-monitor.expiry-interval-ms": str(1000 * LOST_SECONDS),
-            "yarn.client.nodemanager-connect.max-wait-ms": str(1000 * LOST_SECONDS),
-            "yarn.nodemanager.aux-services": "mapreduce_shuffle",
-            "yarn.nodemanager.local-dirs": f"{DATA}/local",
-            # Tasks' logs outlive the cluster: hadoop.sh sets the folder.
-            "yarn.nodemanager.log-dirs": "${plimsoll.logs}/tasks",
-            "yarn.nodemanager.resource.memory-mb": str(node_megabytes),
-            "yarn.scheduler.maximum-allocation-mb": str(node_megabytes),
-            # A JVM reserves far more addresses than it uses.
-            "yarn.nodemanager.vmem-check-enabled": "false",
-            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
-            "yarn.application.classpath": HADOOP,
-        },
-        "mapred-site": {
-            "mapreduce.framework.name": "yarn",
-            "mapreduce.application.classpath": HADOOP,
-            "mapreduce.jobhistory.address": f"{master}:10020",
-            "mapreduce.jobhistory.webapp.address": f"{master}:19888",
-            "yarn.app.mapreduce.am.staging-dir": "/staging",
-            "yarn.app.mapreduce.am.command-opts": "-Xmx1024m -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-            # Hadoop's default, stated explicitly. Otherwise it follows from the heap, and one megabyte too many is
-            # rounded up to 2048.
-            "mapreduce.map.memory.mb": "1024",
-            "mapreduce.reduce.memory.mb": "1024",
-            "mapreduce.map.java.opts": "-Xmx800m -XX:+UseSerialGC",
-            "mapreduce.reduce.java.opts": "-Xmx800m -XX:+UseSerialGC",
-            # Second copies of tasks that seem slow would be noise.
-            "mapreduce.map.speculative": "false",
-            "mapreduce.reduce.speculative": "false",
-            "mapreduce.client.submit.file.replication": "2",
-        },
+        "hdfs-site": _hdfs(),
+        "yarn-site": _yarn(master, node_megabytes),
+        "mapred-site": _mapreduce(master),
         "capacity-scheduler": {
             "yarn.scheduler.capacity.root.queues": "default",
             "yarn.scheduler.capacity.root.default.capacity": "100",
             "yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
         },
+    }
+
+
+def _hdfs() -> dict[str, str]:
+    return {
+        "dfs.namenode.name.dir": f"file://{DATA}/name",
+        "dfs.datanode.data.dir": f"file://{DATA}/data",
+        "dfs.namenode.rpc-bind-host": "0.0.0.0",
+        # The addresses of containers cannot be resolved back into names.
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.permissions.enabled": "false",
+        # The same number of copies for two and four workers: Hadoop's default of three would make four workers
+        # write one copy more.
+        "dfs.replication": "2",
+        "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+        "dfs.namenode.safemode.extension": "0",
+        "dfs.blocksize": str(BLOCK_BYTES),
+    }
+
+
+def _yarn(master: str, node_megabytes: int) -> dict[str, str]:
+    return {
+        "yarn.resourcemanager.hostname": master,
+        "yarn.resourcemanager.connect.retry-interval.ms": "1000",
+        "yarn.nm.liveness-monitor.expiry-interval-ms": str(1000 * LOST_SECONDS),
+        "yarn.client.nodemanager-connect.max-wait-ms": str(1000 * LOST_SECONDS),
+        "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+        "yarn.nodemanager.local-dirs": f"{DATA}/local",
+        # Tasks' logs outlive the cluster: hadoop.sh sets the folder.
+        "yarn.nodemanager.log-dirs": "${plimsoll.logs}/tasks",
+        "yarn.nodemanager.resource.memory-mb": str(node_megabytes),
+        "yarn.scheduler.maximum-allocation-mb": str(node_megabytes),
+        # A JVM reserves far more addresses than it uses.
+        "yarn.nodemanager.vmem-check-enabled": "false",
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
+        "yarn.application.classpath": HADOOP,
+    }
+
+
+def _mapreduce(master: str) -> dict[str, str]:
+    return {
+        "mapreduce.framework.name": "yarn",
+        "mapreduce.application.classpath": HADOOP,
+        "mapreduce.jobhistory.address": f"{master}:10020",
+        "mapreduce.jobhistory.webapp.address": f"{master}:19888",
+        "yarn.app.mapreduce.am.staging-dir": "/staging",
+        "yarn.app.mapreduce.am.command-opts": "-Xmx1024m -XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        # Hadoop's default, stated explicitly. Otherwise it follows from the heap, and one megabyte too many is
+        # rounded up to 2048.
+        "mapreduce.map.memory.mb": "1024",
+        "mapreduce.reduce.memory.mb": "1024",
+        "mapreduce.map.java.opts": "-Xmx800m -XX:+UseSerialGC",
+        "mapreduce.reduce.java.opts": "-Xmx800m -XX:+UseSerialGC",
+        # Second copies of tasks that seem slow would be noise.
+        "mapreduce.map.speculative": "false",
+        "mapreduce.reduce.speculative": "false",
+        "mapreduce.client.submit.file.replication": "2",
     }
 
 

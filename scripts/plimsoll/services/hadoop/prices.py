@@ -17,7 +17,8 @@ from plimsoll import documents, paths
 from plimsoll.errors import Unavailable
 from plimsoll.interchange import Image
 from plimsoll.runtimes import mounts
-from plimsoll.runtimes.base import LABELLED, output
+from plimsoll.runtimes.base import LABELLED
+from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 
 NOTED = "prices.json"

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from plimsoll.analysis import blocks, paper_tests, spreads
+from plimsoll.analysis import blocks, independence, paper_tests, spreads
 from plimsoll.analysis.blocks import Mean
 from plimsoll.analysis.spreads import NOTHING, Lent, Spread
 from plimsoll.claims import book, compare, findings, judging, quantities, verdicts
@@ -103,7 +103,7 @@ class Inner:
         key = repr([id(found), "means", lends])
         if key not in self.known:
             means = _means(found.reshape(-1, found.shape[-1]))
-            if lends and found.shape[-1] < blocks.BATCHED:
+            if lends and found.shape[-1] < independence.BATCHED:
                 # Sides have the same metric, so its name says which comparisons lend.
                 lent = [self._lent(metric_of(self.plan, a)) for a, _, _ in contrasts(claim)]
                 if any(one != NOTHING for of_metric in lent for one in of_metric):

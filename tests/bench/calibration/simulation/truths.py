@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from plimsoll.analysis import blocks
+from plimsoll.analysis import dispersions
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.claims.quantities.memory_contention import ratio
@@ -50,11 +50,11 @@ def _sample(values: np.ndarray) -> Sample:
 
 
 def _of_spreads(claim: dict, a: np.ndarray, b: np.ndarray, reference) -> np.ndarray:
-    return np.stack([blocks.spread_differences(_sample(x), _sample(y))[1] for x, y in zip(a, b, strict=True)])
+    return np.stack([dispersions.spread_differences(_sample(x), _sample(y))[1] for x, y in zip(a, b, strict=True)])
 
 
 def _of_variation(claim: dict, a: np.ndarray, b: np.ndarray, reference) -> np.ndarray:
-    return np.stack([blocks.log_variation(_sample(x))[1] for x in a]) - np.log(claim["cv"])
+    return np.stack([dispersions.log_variation(_sample(x))[1] for x in a]) - np.log(claim["cv"])
 
 
 def _of_odds(claim: dict, a: np.ndarray, b: np.ndarray, reference) -> np.ndarray:

@@ -9,8 +9,8 @@ also given for a number of blocks from each comparison's own spread.
 
 import numpy as np
 import pandas as pd
-from plimsoll.analysis import blocks
-from plimsoll.features.time_budget import needs
+from plimsoll.analysis import independence, sample_sizes
+from plimsoll.features.time_budget import metric_noise, needs
 from scipy import stats
 
 from tests.bench.calibration import wilson, write
@@ -27,7 +27,7 @@ def main() -> None:
     random = np.random.default_rng(20261125)
     rows = [
         simulate(random, size, noise, first, most, rule)
-        for size in (needs.FEW, needs.ENOUGH, 12, 40)
+        for size in (metric_noise.FEW, metric_noise.ENOUGH, 12, 40)
         for noise in (0.03, 0.1, 0.2)
         for first in (3, 5)
         for most in (15, 60)
@@ -70,7 +70,7 @@ def simulate(random: np.random.Generator, size: int, noise: float, first: int, m
 
 def _blocks(planned: np.ndarray, first: int, most: int, alike: bool) -> np.ndarray:
     """Return the blocks of each comparison, at least those of the first stage. What the time does not pay for gets no more."""
-    known = {value: blocks.sample_size(value, MARGIN, ALPHA, alike=alike) for value in np.unique(planned)}
+    known = {value: sample_sizes.sample_size(value, MARGIN, ALPHA, alike=alike) for value in np.unique(planned)}
     number = np.vectorize(known.get)(planned)
     return np.where(number > most, first, np.maximum(number, first)).astype(int)
 
@@ -80,7 +80,7 @@ def _one_sided(values: np.ndarray, number: np.ndarray, bound: float) -> np.ndarr
     p = np.empty(number.shape)
     for count in np.unique(number):
         own = number == count
-        found = blocks.units(values[own][:, :count].T)
+        found = independence.units(values[own][:, :count].T)
         p[own] = stats.t.sf((found.mean(axis=0) - bound) / stats.sem(found), len(found) - 1)
     return p
 

@@ -20,7 +20,7 @@ from plimsoll.claims import book, evaluate
 from plimsoll.claims.quantities.value import WITHIN_BLOCKS
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
-from plimsoll.features.time_budget import needs
+from plimsoll.features.time_budget import metric_noise
 from plimsoll.planning import planner
 
 from tests.bench.calibration import halves, simulation, write
@@ -54,7 +54,7 @@ class Source(NamedTuple):
     @property
     def joined(self) -> int:
         """Number of pairs that make one experiment. It leaves enough experiments for pooling their noise."""
-        return min(JOINED, len(self.values) // needs.ENOUGH)
+        return min(JOINED, len(self.values) // metric_noise.ENOUGH)
 
     @property
     def blocks(self) -> int:
@@ -142,7 +142,7 @@ def worlds(source: Source) -> Iterator[tuple[World, int]]:
         yield from _with_claims(World("one comparison", truth, (level, 0.0), of_one, 0), 1)
     for world in simulated.several():
         usual = len(world.levels) == 2 * SEVERAL and world.blocks == 20 and world.truth in WORLDS["several"]
-        if usual and len(source.values) >= needs.ENOUGH * SEVERAL:
+        if usual and len(source.values) >= metric_noise.ENOUGH * SEVERAL:
             yield from _with_claims(world, SEVERAL)
 
 
@@ -195,7 +195,7 @@ def _of_cells(name: str) -> Iterator[Source]:
         pairs = [blocks.within_blocks(*(measured.values(metric, cell) for cell in pair)) for pair in _cells(group)]
         differences = [np.log(a / b) for a, b in pairs if (a > 0).all() and (b > 0).all()]
         noise = [one - one.mean() for one in differences if np.ptp(one) > blocks.ROUNDING]
-        if len(noise) >= needs.ENOUGH:
+        if len(noise) >= metric_noise.ENOUGH:
             half = np.stack(noise)[:, None, :, None] / 2
             yield Source(f"cells of {name}", metric, np.concatenate([half, -half], axis=1))
 

@@ -9,7 +9,7 @@ import pandas as pd
 from plimsoll.analysis import blocks
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import compare, decision_cost, verdicts
-from plimsoll.features.time_budget import needs
+from plimsoll.features.time_budget import claim_parts, metric_noise, needs
 
 from tests.bench.calibration import study
 from tests.bench.calibration.simulation.worlds import Quick, World
@@ -84,8 +84,8 @@ def judged(world: World, values: np.ndarray, time: Time) -> list[Judged]:
 def _needed(world: World, begun: Cut, found: list[tuple[dict, list[dict]]], most: int) -> list[dict[str, int]]:
     """Return the blocks by cell of each claim for which the time pays."""
     strictly = [study.judged(claim, begun, needs.CLEAR)[0] for claim in world.claims]
-    parts = needs.parts_of([result for result, _ in found], _table(found), begun.metrics)
-    noise = needs.Noise([part for each in parts.values() for part in each], begun.plan, ())
+    parts = claim_parts.parts_of([result for result, _ in found], _table(found), begun.metrics)
+    noise = metric_noise.Noise([part for each in parts.values() for part in each], begun.plan, ())
     asked = needs.of_claims(parts, needs.clear(strictly), noise, ALPHA)
     return [need.blocks for need in asked.needs if max(need.blocks.values()) <= most]
 

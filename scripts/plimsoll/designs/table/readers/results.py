@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from plimsoll.analysis.blocks import SESSION
+from plimsoll.analysis.independence import SESSION
 from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.readers.tables import lines
 from plimsoll.designs.table.rows import Columns, Row, of_table
