@@ -92,8 +92,8 @@ def judge(
     decision on a claim. `name` begins the ids of claims.
 
     Raise PlimsollError for a column, metric, factor or level that is not there; the message names the nearest. Raise it
-    also for a value that is no number or has no logarithm, two units or two better directions in one metric, or no cell
-    with three runs.
+    also for a value that is no number or has no logarithm, two units or two better directions in one metric, no cell with
+    three runs, or an argument of another form than is said here.
     """
     from plimsoll.designs.table import claim_file, judged_study, study_file
     from plimsoll.designs.table.metrics import at_all
@@ -101,6 +101,7 @@ def judge(
 
     document = {"id": name, "metrics": dict(metrics or {}), "columns": dict(columns or {}), "alpha": alpha}
     document |= {"factors": list(factors)} if factors is not None else {}
+    study_file.check_keys(document, name)
     written = claim_file.of_list(claims)
     roles = study_file.columns_of(document, written.written)
     rows = of_table(study_file.lines_of(data, name), roles, name)

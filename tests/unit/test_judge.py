@@ -106,7 +106,14 @@ def test_claims_and_data_need_no_study(tmp_path):
     found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
     assert found.study["factors"] == ["level", "file"] and list(found.study["metrics"]) == ["time"]
     assert [one["verdict"] for one in found.results] == ["reproduced", "contradicted", "reproduced"]
-    assert found.results[0]["id"] == "paper-c01"
+    assert found.results[0]["id"] == "paper-c01" and "The column memory has measured numbers" in found.notes[0]
+    # A factor may have decimal numbers too: these come again and again.
+    table["memory"] = np.tile([0.5, 0.9], len(table) // 2)
+    table.to_csv(tmp_path / "results.csv", index=False)
+    found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
+    assert found.study["factors"] == ["level", "file", "memory"] and found.notes == []
+    found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml", factors=["level", "file"])
+    assert found.study["factors"] == ["level", "file"]
 
 
 def test_a_study_makes_what_every_study_has(tmp_path):
@@ -186,7 +193,7 @@ def test_other_files_of_the_folder_stay_out_of_the_archive(tmp_path):
             {},
             "own.yaml, line 4: own-c01: metrics: 'tim' is neither a metric of the study",
         ),
-        ({}, [{**HIGHER, "expect": "higher"}], {}, "own.yaml, line 4: claims.0: unknown key 'expect'"),
+        ({}, [{**HIGHER, "expect": "higher"}], {}, "own.yaml, line 4: unknown key 'expect'"),
         (
             {},
             CLAIMS,
@@ -302,8 +309,8 @@ def test_better_is_refused_of_a_metric_without_a_direction():
 def test_a_claim_of_wrong_types_is_refused_before_the_table_is_read(tmp_path, key, value, said):
     wrong = {**HIGHER, key: value}
     told = refusal(tmp_path, rows().drop(columns=["metric", "unit"]).rename(columns={"value": "time"}), [wrong])
-    assert told.startswith("own.yaml, line 4: claims.0.") and said in told
-    with pytest.raises(PlimsollError, match="^claims: claims.0."):
+    assert told.startswith("own.yaml, line 4: ") and said in told
+    with pytest.raises(PlimsollError, match="^claims, number 1: "):
         judge(rows(), [wrong])
 
 

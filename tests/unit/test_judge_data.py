@@ -11,6 +11,9 @@ import yaml
 from plimsoll import cli
 from plimsoll.cli import place
 from plimsoll.designs.table import inputs, judged_study, outputs, verdict_text
+from plimsoll.designs.table.claim_file import OF_STUDIES
+from plimsoll.designs.table.factors import RESERVED
+from plimsoll.designs.table.rows import Columns
 from plimsoll.errors import PlimsollError
 from plimsoll.verdicts import judge
 
@@ -19,6 +22,7 @@ from tests.unit.test_judge import CLAIMS, HIGHER, refusal, rows, summarised, wri
 from tests.unit.test_table_readers import READERS
 
 REFERENCE = PROJECT / "results/reference"
+ROLES = Columns().roles
 VERDICTS = ["reproduced", "contradicted", "reproduced"]
 
 
@@ -232,7 +236,7 @@ def test_what_a_paper_prints_is_shown_beside_the_verdicts(tmp_path, monkeypatch,
     words = ["judge", "--claims", "paper.yaml", "--data", "results.csv", "--printed", "printed.csv", "--out", "out"]
     assert cli.main(words) == 0
     told = capsys.readouterr().out
-    assert "The paper's own numbers support 1, contradict 1 of 3 claims, and have no cells of 1." in told
+    assert "The paper's own numbers support 1, contradict 1 of 3 claims, and cannot test 1." in told
     assert pd.read_csv("out/claims.csv", keep_default_na=False)["paper_consistent"].tolist() == ["yes", "no", ""]
     page = (tmp_path / "out/report.html").read_text()
     assert "support 1, contradict 1 of 3 claims" in page and "the paper's own numbers support it: yes" in page
@@ -356,3 +360,89 @@ def test_bad_input_is_one_sentence_with_file_and_line(tmp_path, kind, zipped):
     assert "\n" not in told and told.endswith(".")
     plain = told.replace(f"{tmp_path}/", "").replace("z.zip/", "")
     assert re.match(said, plain), plain
+
+
+@pytest.mark.parametrize("name", [*RESERVED, "runtime", "host", "system", "cell", "n", "sd", "id", "cells"])
+def test_no_factor_has_the_name_of_a_column_that_tables_have(name):
+    """Plimsoll's own columns would be overwritten, and a verdict would be about something else. Other names change nothing."""
+    table, role = rows(), name in ROLES and name not in ("n", "sd")
+    if role:
+        # The column that has the role is then another one.
+        table["own"] = table.get(name, "lower")
+    table[name] = table.pop("level")
+    claims = [{**claim, "a": {name: claim["a"]["level"]}, "b": {name: claim["b"]["level"]}} for claim in CLAIMS[:2]]
+    asked = {"factors": [name, "file"], "columns": {name: "own"} if role else {}}
+    if name in RESERVED:
+        with pytest.raises(PlimsollError, match=f"row 1: no factor can be called '{name}'"):
+            judge(table, claims, **asked)
+    else:
+        assert list(judge(table, claims, **asked).verdicts.values()) == VERDICTS[:2]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"metrics": {"time": "s"}}, "metrics.time: 's' is not a mapping"),
+        ({"metrics": {"time": {"better": "smaller"}}}, "metrics.time.better: 'smaller' is not one of higher, lower"),
+        ({"columns": {"blok": "block"}}, "columns: unknown key 'blok' (did you mean block?)"),
+        ({"alpha": 2}, "alpha: 2 is greater than or equal to the maximum of 1"),
+        ({"data": [1, 2]}, "a data frame of pandas is needed, and this is a list"),
+    ],
+)
+def test_the_library_refuses_arguments_of_another_form(given, said):
+    with pytest.raises(PlimsollError, match=re.escape(said)):
+        judge(**{"data": rows(), "claims": CLAIMS, **given})
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"a": None}, "it has no 'a'"),
+        ({"b": None}, "it has no 'b'"),
+        ({"expected": None}, "it has no 'expected'"),
+        ({"b": HIGHER["a"]}, "a and b are the same levels"),
+    ],
+)
+def test_a_claim_that_does_not_say_what_it_compares_is_refused(tmp_path, changed, said):
+    claim = {key: value for key, value in {**HIGHER, **changed}.items() if value is not None}
+    assert refusal(tmp_path, rows(), [claim]).startswith(f"own.yaml, line 4: own-c01: {said}")
+
+
+def test_an_answer_needs_a_direction(tmp_path):
+    """Without one, a slower level would be recommended as often as a faster one."""
+    table = rows().assign(unit="points")
+    told = refusal(tmp_path, table, baseline={"level": ["1"]})
+    assert "baseline: nothing says whether a higher or a lower 'time' is better" in told
+    found = judged_study.of_file(written(tmp_path, table, baseline={"level": ["1"]}, metrics={"time": {"better": "lower"}}))
+    assert list(found.answer["metric"].unique()) == ["time"]
+
+
+def test_means_test_no_trend_and_no_spread_and_the_reason_says_so(tmp_path):
+    trend = {"statement": "Time grows with the level.", "along": {"factor": "level", "direction": "increasing"}}
+    spread = {**HIGHER, "statement": "Level 9 spreads more.", "quantity": "dispersion"}
+    found = judged_study.of_file(written(tmp_path, summarised(rows()), [*CLAIMS, trend, spread]))
+    assert verdicts_of(found) == [*VERDICTS, "not testable here", "not testable here"]
+    assert [one["reason"] for one in found.results[3:]] == [
+        "a trend is tested by single runs, and these are means",
+        "the quantity dispersion is tested by single runs, and these are means",
+    ]
+    assert "cannot test 2." in verdict_text.text(found, tmp_path)
+
+
+def test_two_files_of_the_same_runs_are_noted(tmp_path):
+    claim = {"statement": "zstd is faster.", "a": {"tool": ["zstd"]}, "b": {"tool": ["gzip"]}, "expected": "higher"}
+    both = of_data(tmp_path, READERS / "reframe-perflog.log", READERS / "reframe-report.json", claims=[claim])
+    assert len(both.notes) == 1 and "have the same values. If they are of the same runs, these count twice" in both.notes[0]
+    assert of_data(tmp_path, READERS / "reframe-perflog.log", claims=[claim]).notes == []
+
+
+@pytest.mark.parametrize("role", ["block", "session", "machine"])
+def test_a_role_is_of_all_rows_or_of_none(tmp_path, role):
+    table = rows().drop(columns="block").assign(**{role: ["", *["1"] * 47]})
+    assert f"results.csv, line 2 names no {role}, and results.csv, line 3 does" in refusal(tmp_path, table)
+
+
+@pytest.mark.parametrize("quantity", OF_STUDIES)
+def test_what_only_our_own_runs_have_is_refused(tmp_path, quantity):
+    told = refusal(tmp_path, rows(), [{**HIGHER, "quantity": quantity, "relative_to": {"level": ["1"]}}])
+    assert f"quantity: the {quantity} follows from what Plimsoll observes of its own runs" in told

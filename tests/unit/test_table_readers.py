@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
-from plimsoll.designs.table import judged_study, readers, row_observations, study_file
+import yaml
+from plimsoll.designs.table import judged_study, outputs, readers, row_observations, study_file
 from plimsoll.designs.table.rows import Columns
 from plimsoll.errors import PlimsollError
 
@@ -15,9 +17,9 @@ READERS = TABLES / "readers"
 # File, reader, number of rows, factors of its rows, and (metric, unit, better) of the first row.
 EXPECTED = [
     ("zstd/block-01.json", "hyperfine", 19, {"operation", "setting"}, ("time", "s", "lower")),
-    ("json/session-1.json", "pytest-benchmark", 288, {"test", "library", "document"}, ("time", "s", "lower")),
+    ("json/session-1.json", "pytest-benchmark", 288, {"file", "test", "library", "document"}, ("time", "s", "lower")),
     ("readers/google-benchmark.json", "google-benchmark", 72, {"benchmark", "argument"}, ("real_time", "ns", "lower")),
-    ("readers/criterion", "criterion", 80, {"group", "function", "value"}, ("time", "s", "lower")),
+    ("readers/criterion", "criterion", 80, {"group", "function", "parameter"}, ("time", "s", "lower")),
     (
         "readers/reframe-report.json",
         "reframe-report",
@@ -151,3 +153,94 @@ def test_statements_about_another_tools_results_are_judged(tmp_path):
     found = judged_study.of_files([READERS / "google-benchmark.json"], tmp_path / "paper.yaml")
     (result,) = found.results
     assert result["verdict"] == "reproduced" and result["comparisons"] == 2
+
+
+def test_criterion_is_judged_to_a_page(tmp_path):
+    """Its factors have names that tables of results do not have."""
+    claim = {
+        "statement": "A HashMap is faster.",
+        "a": {"function": ["HashMap"]},
+        "b": {"function": ["BTreeMap"]},
+        "expected": "lower",
+    }
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump({"claims": [claim]}))
+    found = judged_study.of_files([READERS / "criterion"], tmp_path / "claims.yaml")
+    assert found.results[0]["comparisons"] == 2 and found.results[0]["n_least"] == 20
+    assert outputs.write(found, tmp_path / "out", []).is_file()
+
+
+def test_a_file_of_criterions_is_read_by_its_content_wherever_it_is(tmp_path, monkeypatch):
+    estimates = next((READERS / "criterion").rglob("estimates.json"))
+    shutil.copy(estimates, tmp_path / "mine.json")
+    shutil.copy(next((READERS / "criterion").rglob("sample.json")), tmp_path / "other.json")
+    monkeypatch.chdir(tmp_path)
+    assert [row.summarised for row in readers.read(Path("mine.json"), None, Columns())[1]] == [True]
+    assert len(readers.read(Path("other.json"), None, Columns())[1]) == 20
+
+
+def test_runs_that_failed_are_refused_or_left_out(tmp_path):
+    timed = json.loads((TABLES / "zstd/block-01.json").read_text())
+    timed["results"][1]["exit_codes"] = [127]
+    (tmp_path / "timed.json").write_text(json.dumps(timed))
+    with pytest.raises(PlimsollError, match=r"result 2: 1 of 1 runs of './zz compress 3' failed \(exit status 127\)"):
+        readers.read(tmp_path / "timed.json", None, Columns())
+    stream = (READERS / "outputs/threads-1/stream-1.txt").read_text()
+    (tmp_path / "stream.txt").write_text(stream + "Failed Validation on array a[]\n")
+    with pytest.raises(PlimsollError, match="STREAM says Failed Validation"):
+        readers.read(tmp_path / "stream.txt", None, Columns())
+
+
+def test_tests_of_one_name_in_two_files_are_two_cells(tmp_path):
+    found = json.loads((READERS / "pytest-benchmark-means.json").read_text())
+    again = [{**one, "fullname": one["fullname"].replace(".py", "_more.py", 1)} for one in found["benchmarks"]]
+    (tmp_path / "both.json").write_text(json.dumps({**found, "benchmarks": [*found["benchmarks"], *again]}))
+    rows = readers.read(tmp_path / "both.json", None, Columns())[1]
+    assert len({tuple(row.levels.items()) for row in rows}) == len(rows) == 12
+
+
+def test_google_benchmark_with_two_units_and_counters(tmp_path):
+    found = json.loads((READERS / "google-benchmark.json").read_text())
+    first, other = found["benchmarks"][:2]
+    runs = [{**first, "time_unit": "ms", "real_time": 2.0, "swaps": 7.0}, {**other, "time_unit": "ns", "real_time": 4.0}]
+    failed = {**first, "error_occurred": True, "real_time": 0.0}
+    (tmp_path / "two.json").write_text(json.dumps({**found, "benchmarks": [*runs, failed]}))
+    rows = readers.read(tmp_path / "two.json", None, Columns())[1]
+    assert [(row.unit, row.value) for row in rows if row.metric == "real_time"] == [("s", 0.002), ("s", pytest.approx(4e-9))]
+    assert [row.value for row in rows if row.metric == "swaps"] == [7.0]
+
+
+def test_a_title_with_two_units_is_two_metrics(tmp_path):
+    text = (READERS / "phoronix.xml").read_text()
+    results = text.split("<Result>")
+    other = results[1].replace("<Scale>Seconds</Scale>", "<Scale>MB/s</Scale>").replace(">LIB<", ">HIB<")
+    (tmp_path / "two.xml").write_text("<Result>".join([*results[:2], other, *results[2:]]))
+    rows = readers.read(tmp_path / "two.xml", None, Columns())[1]
+    assert {(row.metric, row.unit) for row in rows} == {("zstd_level_seconds", "Seconds"), ("zstd_level_mb/s", "MB/s")}
+
+
+OSU_OTHERS = {
+    "# OSU MPI Allreduce Latency Test v5.9\n# Size       Avg Latency(us)\n4      1.50\n8      1.75\n": (
+        "allreduce_latency",
+        "us",
+    ),
+    "# OSU MPI-CUDA Latency Test v5.9\n# Size          Latency (us)\n0      2.10\n": ("cuda_latency", "us"),
+    "# OSU MPI_Put Latency Test v7.5\n# Size          Latency (us)\n1      0.90\n": ("put_latency", "us"),
+    "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# Size    MB/s     Messages/s\n1     5.52     5519214.53\n": (
+        "multiple_bandwidth_message_rate",
+        "MB/s",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "about"), OSU_OTHERS.items())
+def test_other_benchmarks_of_osu_are_read(tmp_path, text, about):
+    (tmp_path / "out.txt").write_text(text)
+    rows = readers.read(tmp_path / "out.txt", None, Columns())[1]
+    assert {(row.metric, row.unit) for row in rows} == {about} and 0.5 < rows[0].value < 6
+
+
+def test_sysbench_of_memory_and_of_files_has_its_rates():
+    found = {row.metric: row.value for row in readers.read(READERS / "sysbench", None, Columns())[1] if "memory" in row.where}
+    assert found == {"memory_rate": 3649.76, "operations_per_second": 3737357.84, "total_time": 0.0539}
+    found = {row.metric: row.value for row in readers.read(READERS / "sysbench", None, Columns())[1] if "fileio" in row.where}
+    assert found["read_bandwidth"] == 418.13 and found["fsyncs_per_second"] == 893.7 and len(found) == 6

@@ -142,10 +142,11 @@ def keys_of(path: Path) -> dict:
     return document
 
 
-def check(document: object, schema: str, source: str, text: str | None = None) -> None:
+def check(document: object, schema: str, source: str, text: str | None = None, below: tuple = ()) -> None:
     """Raise PlimsollError if a document does not fit a schema.
 
-    The message names `source`, the key and, if the document's `text` is given, the line.
+    The message names `source`, the key and, if the document's `text` is given, the line. The keys `below` lead to what
+    `source` names, so they are left out.
     """
     errors = sorted(_validator(schema).iter_errors(document), key=_depth)
     if not errors:
@@ -155,6 +156,7 @@ def check(document: object, schema: str, source: str, text: str | None = None) -
     # An unknown key is where it stands, and not where the mapping begins that should not have it.
     place = [*keys, *_unknown(error)[:1]]
     where = source if text is None else f"{source}, line {_line(yaml.compose(text, Loader=_Loader), place)}"
+    keys = keys[len(below) :] if tuple(keys[: len(below)]) == below else keys
     key = ".".join(part if isinstance(part, str) and part.isprintable() else quote(part) for part in keys)
     raise PlimsollError(f"{where}: {f'{key}: ' if key else ''}{_short_of(_sentence(error))}.")
 

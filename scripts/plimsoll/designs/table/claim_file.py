@@ -8,12 +8,14 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
-from plimsoll.claims import book
+from plimsoll.claims import book, quantities
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError, quote
 
 QUESTION = "RQ1"
+# Quantities of runs that Plimsoll has made itself: what carried messages, and the references of ranks.
+OF_STUDIES = ("transport", "memory contention ratio")
 # Values of `expected` that need to know which direction of a metric is better.
 BY_DIRECTION = ("better", "worse", "not_better", "not_worse")
 
@@ -33,8 +35,8 @@ class WrittenClaims:
         return Path(self.source) if self.lines else None
 
     def where(self, number: int) -> str:
-        """Return file and line of a claim."""
-        return f"{self.source}, line {self.lines[number]}" if self.lines else self.source
+        """Return file and line of a claim, or its number if it is in no file."""
+        return f"{self.source}, line {self.lines[number]}" if self.lines else f"{self.source}, number {number + 1}"
 
 
 def read(path: Path) -> WrittenClaims:
@@ -70,7 +72,7 @@ def _checked(claimed: WrittenClaims) -> WrittenClaims:
     questions = claimed.questions or {QUESTION: "Which claims hold?"}
     for number, claim in enumerate(claimed.written):
         document = {"study": "table", "questions": questions, "claims": [{**usual, "kind": _kind(claim), **claim}]}
-        yaml_files.check(document, "claims", claimed.where(number))
+        yaml_files.check(document, "claims", claimed.where(number), below=("claims", 0))
     return claimed
 
 
@@ -93,6 +95,7 @@ def complete(claimed: WrittenClaims, study: Study) -> list[dict]:
         raise PlimsollError(f"{places[again]}: two claims have the id {again}. Give each an id of its own.")
     book.check_against(study, claims, lambda claim: f"{places[claim['id']]}: {claim['id']}")
     for claim in (one for whole in claims for one in book.assertions_of(whole)):
+        _check_sides(claim, places[claim["id"]])
         _check_direction(claim, study, places[claim["id"]])
     return claims
 
@@ -112,6 +115,24 @@ def _kind(claim: Mapping) -> str:
     if "order" in claim:
         return "ordering"
     return "no_difference" if claim.get("expected") == "no_difference" else "difference"
+
+
+def _check_sides(claim: dict, where: str) -> None:
+    """Raise PlimsollError if a claim does not say what it compares, or what it expects of it."""
+    quantity = quantities.find(claim.get("quantity"))
+    if quantity.name in OF_STUDIES and "untestable" not in claim:
+        raise PlimsollError(
+            f"{where}: {claim['id']}: quantity: the {quantity.name} follows from what Plimsoll observes of its own runs, which a "
+            "table does not have."
+        )
+    if {"untestable", "along", "order", "parts"} & claim.keys() or quantity.printed or quantity.one_side:
+        return
+    if lacking := next((key for key in ("a", "b", "expected") if not claim.get(key)), None):
+        raise PlimsollError(
+            f"{where}: {claim['id']}: it has no {lacking!r}. A claim needs both sides (a and b) and `expected`."
+        )
+    if claim["a"] == claim["b"]:
+        raise PlimsollError(f"{where}: {claim['id']}: a and b are the same levels, so there is nothing to compare.")
 
 
 def _check_direction(claim: dict, study: Study, where: str) -> None:

@@ -7,6 +7,12 @@ from plimsoll.interchange import ABSENT
 
 # Which machine a row was measured on, if the rows are of several: a factor that claims do not name.
 MACHINE = "machine"
+# Columns and keys that the tables of a judged study have besides its factors, so that no factor can be called so.
+RESERVED = (
+    *("study", "metric", "label", "unit", "better", "value", "censored", "repetition", "block", "session", "where"),
+    *("status", "reason", "attempts", "path", "experiments", "useful", "repetitions", "parameters", "expected_seconds"),
+    *("fingerprint", "metrics", MACHINE),
+)
 # Stand-ins for what a level must not be in a cell's path: its separator, and the word for a level that is not there.
 SLASH, NONE = "\N{DIVISION SLASH}", "(none)"
 

@@ -1,5 +1,6 @@
 """From a study and its claims to verdicts: the stages of every study, in one process."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,16 +55,27 @@ def of_file(path: Path, name: str | None = None) -> JudgedStudy:
     return judge(study_file.read(path, claims.written, name), claims)
 
 
-def of_files(data: list[Path], claims: Path, name: str | None = None, printed: list[Path] | None = None) -> JudgedStudy:
-    """Return data judged by a file of claims. The columns of the data say the rest. `printed` is the paper's own table."""
+def of_files(
+    data: list[Path],
+    claims: Path,
+    name: str | None = None,
+    printed: list[Path] | None = None,
+    factors: Sequence[str] | None = None,
+) -> JudgedStudy:
+    """Return data judged by a file of claims. The columns of the data say the rest. `printed` is the paper's own table.
+
+    `factors` are the columns that are factors; None stands for all that have no role.
+    """
     found = claim_file.read(claims)
-    return judge(study_file.of_files(data, found.written, name or claims.stem, printed or []), found)
+    return judge(study_file.of_files(data, found.written, name or claims.stem, printed or [], factors), found)
 
 
 def judge(source: Source, claims: WrittenClaims) -> JudgedStudy:
     """Return a study judged by its claims."""
     study = source.study
     whole = claim_file.complete(claims, study)
+    if any(row.summarised for row in source.rows):
+        whole = [row_observations.without_single_runs(claim) for claim in whole]
     measured = row_observations.of_source(source)
     results, comparisons = evaluate.evaluate(whole, measured, study["alpha"])
     results = [_told(result) for result in results]

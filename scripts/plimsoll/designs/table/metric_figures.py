@@ -66,6 +66,8 @@ def _cell(axis, place: int, row: pd.Series, colour: str, values: np.ndarray) -> 
 
 def _caption(shown: pd.DataFrame, cells: pd.DataFrame) -> str:
     left_out = f" Of {len(cells)} cells, those with the smallest and the largest means." if len(shown) < len(cells) else ""
+    if shown["middle"].equals(shown["mean"]):
+        return f"Diamonds: means, whose ratios are compared, with 95 % intervals.{left_out}"
     middles = "Diamonds: geometric means, whose ratios are compared, with 95 % intervals."
     return f"{middles} Dots: single runs, in their order from above.{left_out}"
 

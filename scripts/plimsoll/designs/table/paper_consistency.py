@@ -21,7 +21,8 @@ def noted(claims: Sequence[dict], results: Sequence[dict], comparisons: pd.DataF
     """
     if source.printed:
         measured = row_observations.of_summaries(source.study, source.printed)
-        of_paper, compared = evaluate.evaluate(list(claims), measured, source.study["alpha"])
+        own = [row_observations.without_single_runs(claim) for claim in claims]
+        of_paper, compared = evaluate.evaluate(own, measured, source.study["alpha"])
     else:
         of_paper, compared = results, comparisons
     rows = {name: group.to_dict("records") for name, group in compared.groupby("claim")} if len(compared) else {}
@@ -40,12 +41,16 @@ def summary(results: Sequence[Mapping]) -> list[str]:
     counts = {said: sum(one in (said, said + BY_MEANS) for one in told) for said in words}
     tested = [f"{words[said]} {number}" for said, number in counts.items() if number]
     if not tested:
-        return [f"The paper's own numbers have the cells of none of {len(told)} claims."]
+        return [f"The paper's own numbers test none of {_claims(len(told))}."]
     unknown = told.count("")
     return [
-        f"The paper's own numbers {', '.join(tested)} of {len(told)} claims"
-        f"{f', and have no cells of {unknown}' if unknown else ''}."
+        f"The paper's own numbers {', '.join(tested)} of {_claims(len(told))}"
+        f"{f', and cannot test {unknown}' if unknown else ''}."
     ]
+
+
+def _claims(number: int) -> str:
+    return f"{number} claims" if number > 1 else "1 claim"
 
 
 def _said(result: Mapping, rows: Sequence[Mapping]) -> str:

@@ -58,6 +58,16 @@ def _refuse_summary(row: Row) -> None:
         raise PlimsollError(f"{row.where}: {row.metric} has n = {row.n:g}, and a number of runs is whole and at least 1.")
 
 
+def without_single_runs(claim: dict) -> dict:
+    """Return a claim that is judged by means: it is untestable, with its parts, if it is about what only single runs show."""
+    own = {**claim, "parts": [without_single_runs(part) for part in claim["parts"]]} if "parts" in claim else claim
+    if "along" in claim:
+        return {**own, "untestable": "a trend is tested by single runs, and these are means"}
+    if claim.get("quantity"):
+        return {**own, "untestable": f"the quantity {claim['quantity']} is tested by single runs, and these are means"}
+    return own
+
+
 class Summaries(StudyObservations):
     """What was observed of a study whose rows are means."""
 
@@ -100,12 +110,15 @@ def _of_values(study: Study, rows: Sequence[Row]) -> StudyObservations:
 def paired(rows: Sequence[Row]) -> bool:
     """Return whether rows say which of them belong together: by a block, or by enough sessions.
 
-    PlimsollError if some rows name a block and others do not.
+    PlimsollError if some rows name a block, a session or a machine, and others do not.
     """
-    named, without = (next((row for row in rows if bool(row.block) is has), None) for has in (True, False))
-    if named and without:
-        raise PlimsollError(f"{without.where} names no block, and {named.where} does. Give all rows a block, or none of them.")
-    return bool(named) or len({row.session for row in rows}) >= SMALLEST
+    for role in ("block", "session", "machine"):
+        named, without = (next((row for row in rows if bool(getattr(row, role)) is has), None) for has in (True, False))
+        if named and without:
+            raise PlimsollError(
+                f"{without.where} names no {role}, and {named.where} does. Give all rows a {role}, or none of them."
+            )
+    return bool(rows[0].block) or len({row.session for row in rows}) >= SMALLEST
 
 
 def _refuse(row: Row, value: float, study: Study) -> None:

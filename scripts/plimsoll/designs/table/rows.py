@@ -32,6 +32,7 @@ class Row:
     block: str = ""
     session: str = ""
     machine: str = ""
+    left_out: tuple[str, ...] = ()  # columns that seem to be other metrics, which nobody named
 
     @property
     def summarised(self) -> bool:
@@ -49,7 +50,7 @@ class Columns:
 
     `metrics` are the columns of a table in wide form, by metric. The form is `wide` if a study says which columns, or if
     there is no column of values. `factors` are the columns that are factors; None stands for all others. In wide form, a
-    column of measured numbers is then left out, if no claim names it (`claimed`).
+    column of measured numbers is then left out, if no claim names it (`claimed`). `sd` and `n` have a role only beside `mean`.
     """
 
     metric: str = "metric"
@@ -68,6 +69,7 @@ class Columns:
     only: str = "value"  # the metric of a table in long form that has no column of metrics
     factors: tuple[str, ...] | None = None
     claimed: frozenset[str] = frozenset()
+    left_out: tuple[str, ...] = ()
 
     @property
     def roles(self) -> dict[str, str]:
@@ -103,10 +105,13 @@ def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Pa
     columns = _in_form(columns, known)
     _check(columns, known, path)
     if columns.factors is None:
-        roles = {*columns.roles.values(), *columns.metrics.values()}
+        of_means = set() if columns.mean in known else {columns.sd, columns.n}
+        roles = {*columns.roles.values(), *columns.metrics.values()} - of_means
         others = [name for name in known if name not in roles]
         measured = {name for name in others if columns.wide and name not in columns.claimed and _is_measured(name, lines)}
-        columns = replace(columns, factors=tuple(name for name in others if name not in measured))
+        columns = replace(
+            columns, factors=tuple(name for name in others if name not in measured), left_out=tuple(sorted(measured))
+        )
     return [row for where, line in lines for row in _of_line(where, line, columns)]
 
 
@@ -133,17 +138,20 @@ def _check(columns: Columns, known: list[str], path: Path | str) -> None:
 
 
 def _is_measured(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:
-    """Return whether a column has numbers that are not all whole: those of a metric rather than of a factor."""
+    """Return whether a column has numbers of a metric rather than of a factor: not all whole, and hardly one twice."""
+    texts = [line[column].strip() for _, line in lines if line[column].strip()]
     try:
-        return any(not float(line[column]).is_integer() for _, line in lines if line[column].strip())
+        whole = all(float(text).is_integer() for text in texts)
     except ValueError:
         return False
+    return not whole and 2 * len(set(texts)) > len(texts)
 
 
 def _of_line(where: str, line: dict[str, str], columns: Columns) -> list[Row]:
     shared = {
         "levels": {factor: line[factor].strip() for factor in columns.factors or ()},
         "where": where,
+        "left_out": columns.left_out,
         **{role: (line.get(columns.roles[role]) or "").strip() for role in ("block", "session", "machine")},
     }
     if columns.metrics:

@@ -12,7 +12,7 @@ from pathlib import Path
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
 from plimsoll.designs.table import DESIGN, metrics, readers, zips
-from plimsoll.designs.table.factors import MACHINE, as_written, stored
+from plimsoll.designs.table.factors import MACHINE, RESERVED, as_written, stored
 from plimsoll.designs.table.metrics import At
 from plimsoll.designs.table.readers import tables
 from plimsoll.designs.table.rows import Columns, Row
@@ -53,12 +53,25 @@ def read(path: Path, claimed: Sequence[Mapping] = (), name: str | None = None) -
     return of_document({"id": _name(named), **document}, path.parent, claimed, yaml_files.places(str(path), text))
 
 
-def of_files(data: Sequence[Path], claimed: Sequence[Mapping], name: str, printed: Sequence[Path] = ()) -> Source:
+def check_keys(document: Mapping, source: str) -> None:
+    """Raise PlimsollError if what is said of a table that is in no file does not have the form of a study's file."""
+    said = {key: value for key, value in document.items() if value and key != "id"}
+    yaml_files.check({"design": DESIGN.name, "data": source, **said}, "designs/table", source)
+
+
+def of_files(
+    data: Sequence[Path],
+    claimed: Sequence[Mapping],
+    name: str,
+    printed: Sequence[Path] = (),
+    factors: Sequence[str] | None = None,
+) -> Source:
     """Return the study that files of data are by themselves: every column that has no role is a factor.
 
-    `printed` are files of the paper's own table.
+    `printed` are files of the paper's own table. `factors` are the factors in place of all columns.
     """
-    document = {"id": _name(name), "data": _entries(data), **({"printed": _entries(printed)} if printed else {})}
+    named = {"factors": list(factors)} if factors else {}
+    document = {"id": _name(name), "data": _entries(data), **({"printed": _entries(printed)} if printed else {}), **named}
     return replace(of_document(document, Path(), claimed, metrics.at_all(str(data[0]))), document=document)
 
 
@@ -101,6 +114,11 @@ def assemble(document: Mapping, rows: list[Row], printed: list[Row], at: At, fil
     if unknown := next((name for name in names if all(name not in row.levels for row in rows)), None):
         known = dict.fromkeys(name for row in rows for name in row.levels)
         raise PlimsollError(f"{at('factors')}: factors: there is no {quote(unknown)}{hint(unknown, known)} in its data.")
+    if reserved := next((name for name in names if name in RESERVED), None):
+        raise PlimsollError(
+            f"{rows[0].where}: no factor can be called {quote(reserved)}, because tables of a judged study have a column of "
+            f"that name. Rename it, such as {reserved}_level."
+        )
     if without := next((row for row in printed if not row.summarised), None):
         raise PlimsollError(
             f"{without.where}: this row of the paper's own table has no mean. Give each row a mean, and sd and "
@@ -152,7 +170,9 @@ def columns_of(document: Mapping, claimed: Sequence[Mapping]) -> Columns:
 
 
 def lines_of(table, source: str) -> list[tuple[str, dict[str, str]]]:
-    """Return (place, text by column) for each row of a data frame."""
+    """Return (place, text by column) for each row of a data frame. PlimsollError for anything else."""
+    if not hasattr(table, "to_dict"):
+        raise PlimsollError(f"{source}: a data frame of pandas is needed, and this is a {type(table).__name__}.")
     return tables.of_frame(table, source)
 
 
@@ -241,9 +261,15 @@ def _answers(document: Mapping, study: Mapping, at: At) -> dict | None:
             for level in levels:
                 _known(level, study["levels"][factor], f"{where}: {key}.{factor}", "level")
     rows = {factor: _others(study, factor, levels) for factor, levels in baseline.items()}
+    known = [name for name, about in study["metrics"].items() if about["known"]]
+    if not known:
+        raise PlimsollError(
+            f"{at('baseline')}: baseline: nothing says whether a higher or a lower {quote(next(iter(study['metrics'])))} is "
+            "better, so no answer follows. Give the metric `better`."
+        )
     about = " and ".join(factor.replace("_", " ") for factor in baseline)
     return {
-        **{"metrics": list(study["metrics"]), "rows": rows, "baseline": dict(baseline)},
+        **{"metrics": known, "rows": rows, "baseline": dict(baseline)},
         **({"scope": document["scope"]} if "scope" in document else {}),
         "recommend": {"compare": "baseline", "about": about, **VERBS, **document.get("recommend", {})},
     }

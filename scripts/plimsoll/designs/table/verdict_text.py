@@ -18,8 +18,9 @@ def text(judged: JudgedStudy, written: Path) -> str:
         told.append(f"{result['verdict']}{', in part' if result['in_part'] else ''}: {result['statement']} ({result['id']})")
         told.append(f"  {capital(outputs.rests_on(judged, result))}{printed}")
     told += ["", *(f"Note: {note}" for note in judged.notes)] if judged.notes else []
-    counts = [f"{number} {name}" for name in verdicts.ON_CLAIM if (number := _number(judged, name))]
-    total = [f"{len(judged.results)} claims: {', '.join(counts)}.", *paper_consistency.summary(judged.results)]
+    number = len(judged.results)
+    counts = [f"{found} {name}" for name in verdicts.ON_CLAIM if (found := _number(judged, name))]
+    total = [f"{number} claim{'s' if number > 1 else ''}: {', '.join(counts)}.", *paper_consistency.summary(judged.results)]
     return "\n".join([*told, "", *total, f"Read on: {written}"])
 
 

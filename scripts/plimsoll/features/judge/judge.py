@@ -26,6 +26,10 @@ def judge(
         list[Path] | None,
         typer.Option(metavar="FILE", help="The paper's own table: rows with mean, sd and n. Repeatable, beside --data."),
     ] = None,
+    factors: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="The columns that are factors, beside --data. Without it: all that have no role."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where files go. Without it: results/judged/NAME.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Status 1 if a claim is contradicted.")] = False,
     directory: options.Directory = None,
@@ -46,7 +50,7 @@ def judge(
     from plimsoll.designs.table import judged_study, zips
     from plimsoll.errors import PlimsollError
 
-    if (study is None) != bool(claims and data) or (study and (claims or data or printed)):
+    if (study is None) != bool(claims and data) or (study and (claims or data or printed or factors)):
         raise PlimsollError(
             "A study is missing, or --claims and --data. Nothing was judged. Type ./plimsoll judge --help for examples."
         )
@@ -55,7 +59,8 @@ def judge(
         with zips.study_file(study) as (file, name):
             return _told(judged_study.of_file(file, name), [file], out, strict, json)
     number = len(data or ())
-    return _told(judged_study.of_files(files[:number], claims, printed=files[number:]), [], out, strict, json)
+    names = options.split([factors]) if factors else None
+    return _told(judged_study.of_files(files[:number], claims, printed=files[number:], factors=names), [], out, strict, json)
 
 
 def _told(found: "JudgedStudy", written: list[Path], out: Path | None, strict: bool, json: bool) -> int:

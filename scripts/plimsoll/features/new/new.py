@@ -48,7 +48,7 @@ def new(
     factor: Annotated[str | None, typer.Option(metavar="COLUMN", help="What a study of a table compares.")] = None,
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="What was measured, or a workload's unit.")] = None,
     better: Annotated[
-        str | None, typer.Option(metavar="WAY", help="lower or higher. Without it: what the data say, or lower.")
+        str | None, typer.Option(metavar="WAY", help="lower or higher. Without it: what the data or the metric's name say.")
     ] = None,
     question: Annotated[str | None, typer.Option(metavar="TEXT", help="A question; what a chart shows.")] = None,
     runtimes: Annotated[

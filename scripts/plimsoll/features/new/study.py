@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from plimsoll.features.new.files import checked, identifier, write
 from plimsoll.spelling import hint
 
 BETTER = ("lower", "higher")
+# Words in names of metrics, by the direction that is better of them.
+WORDS = {
+    "lower": {"time", "times", "latency", "duration", "seconds", "delay", "memory", "energy", "loss", "overhead", "wall"},
+    "higher": {"throughput", "rate", "bandwidth", "speed", "speedup", "iops", "ops", "gflops", "flops", "score", "efficiency"},
+}
 # Rows of the table that is written if there are no data yet: three runs of each of two levels.
 EXAMPLE = (("fast", (1.02, 0.98, 1.01, 1.0)), ("careful", (1.52, 1.49, 1.5, 1.51)))
 
@@ -21,16 +27,17 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     """Write a study of a table, with a claim as an example and a test, into a folder of its name. Return the files.
 
     Without `data` it has a small table as an example. `factor` is what is compared, empty for the first factor of the
-    table. `metric` is a column in wide form; `better` is higher or lower, or empty for what the data say, or else lower.
-    PlimsollError if the data do not have them, or for another direction.
+    table. `metric` is a column in wide form; `better` is higher or lower, or empty for what the data, or else the name say.
+    PlimsollError if the data do not have them, for another direction, or if nothing says which direction is better.
     """
     if better and better not in BETTER:
         raise PlimsollError(
             f"{quote(better)} is not a direction{hint(better, BETTER)}. Nothing was written. Take {' or '.join(BETTER)}."
         )
     own = folder / checked(name)
-    study = {"name": name, "module": identifier(name), "question": question, "metric": metric, "better": better or "lower"}
+    study = {"name": name, "module": identifier(name), "question": question, "metric": metric}
     if data is None:
+        study["better"] = better or _by_name(metric)
         factor = factor or "variant"
         rows = [(level, run, value) for level, values in EXAMPLE for run, value in enumerate(values, 1)]
         table = {"factor": factor, "levels": [level for level, _ in EXAMPLE], "data": "results.csv", "rows": rows}
@@ -49,8 +56,20 @@ def of_table(name: str, folder: Path, data: Path | None, factor: str, metric: st
     wide = any(row.metric == metric for row in source.rows)
     named = {**study, "metric": metric if wide else next(iter(source.study["metrics"]))}
     said = source.study["metrics"][named["metric"]]
-    named["better"] = better or (said["better"] if said["known"] else "lower")
+    named["better"] = better or (said["better"] if said["known"] else _by_name(named["metric"]))
     return write({own / "study.yaml": "study.yaml.j2", own / _test(name): "test_study.py.j2"}, **named, **table)
+
+
+def _by_name(metric: str) -> str:
+    """Return which direction is better by the words of a metric's name. PlimsollError if they do not say it."""
+    words = set(re.split(r"[^a-z]+", metric.lower()))
+    found = [way for way, known in WORDS.items() if words & known]
+    if len(found) != 1:
+        raise PlimsollError(
+            f"Nothing says whether a higher or a lower {quote(metric)} is better. Nothing was written. Add --better higher or "
+            "--better lower."
+        )
+    return found[0]
 
 
 def _test(name: str) -> str:

@@ -10,7 +10,8 @@ from plimsoll.designs.table.rows import Columns, Row, number
 SAMPLES = ("sample.json", "raw.csv")
 ESTIMATES = "estimates.json"
 # What the beginning of each of these files has.
-SIGNS = ("sample_measured_value", '"sampling_mode"', '"point_estimate"')
+SIGN_OF_RAW = "sample_measured_value"
+SIGNS = (SIGN_OF_RAW, '"sampling_mode"', '"point_estimate"')
 # The folder of the newest measurement of a benchmark.
 NEWEST = "new"
 NANOSECONDS = 1e-9
@@ -19,7 +20,7 @@ NANOSECONDS = 1e-9
 class Criterion(Reader):
     """Criterion's samples: one row per sample, as the mean time of its iterations. Metric `time`, in seconds.
 
-    The factors are `group`, `function` and `value`. Estimates without samples are a row of mean and standard deviation,
+    The factors are `group`, `function` and `parameter`. Estimates without samples are a row of mean and standard deviation,
     whose number of samples is not known.
     """
 
@@ -32,17 +33,27 @@ class Criterion(Reader):
         return any(sign in begun for sign in SIGNS)
 
     def read(self, path: Path, columns: Columns) -> list[Row]:
-        folders = sorted({one.parent for one in path.rglob(f"{NEWEST}/*.json")}) if path.is_dir() else [path.parent]
-        return [row for folder in folders for row in _rows(folder, path if path.is_dir() else path.parents[1])]
+        if not path.is_dir():
+            return _rows(path, path.resolve().parent.parent)
+        folders = sorted({one.parent for one in path.rglob(f"{NEWEST}/*.json")})
+        return [row for folder in folders for row in _rows(_newest(folder), path)]
 
 
-def _rows(folder: Path, above: Path) -> list[Row]:
-    with understood(folder, Criterion.says):
-        levels = _levels(folder, above)
-        file = next((folder / name for name in SAMPLES if (folder / name).is_file()), None)
-        if file is None:
-            return [_of_estimates(folder / ESTIMATES, levels)]
-        times = _of_sample(file) if file.suffix == ".json" else _of_raw(file)
+def _newest(folder: Path) -> Path:
+    """Return the file of a folder that is read: samples if there are some."""
+    return next((folder / name for name in (*SAMPLES, ESTIMATES) if (folder / name).is_file()), folder / ESTIMATES)
+
+
+def _rows(file: Path, above: Path) -> list[Row]:
+    """Return the rows of a file, by its content: it may have been renamed."""
+    with understood(file, Criterion.says):
+        levels = _levels(file.parent, above)
+        if SIGN_OF_RAW in file.read_text().partition("\n")[0]:
+            times = _of_raw(file)
+        elif "times" in document(file):
+            times = _of_sample(file)
+        else:
+            return [_of_estimates(file, levels)]
         return [Row(levels, "time", where, value, unit="s", better="lower") for where, value in times]
 
 
@@ -53,9 +64,10 @@ def _levels(folder: Path, above: Path) -> dict[str, str]:
         named = document(noted)
         return {
             "group": named["group_id"],
-            **{key: named[f"{key}_id" if key == "function" else f"{key}_str"] or "" for key in ("function", "value")},
+            "function": named["function_id"] or "",
+            "parameter": named["value_str"] or "",
         }
-    return {"group": "/".join(folder.relative_to(above).parts[:-1])}
+    return {"group": "/".join(folder.resolve().relative_to(above.resolve()).parts[:-1])}
 
 
 def _of_estimates(file: Path, levels: dict[str, str]) -> Row:

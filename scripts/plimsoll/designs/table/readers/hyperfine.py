@@ -4,10 +4,11 @@ from pathlib import Path
 
 from plimsoll.designs.table.readers.base import Reader, document, understood
 from plimsoll.designs.table.rows import Columns, Row
+from plimsoll.errors import PlimsollError, quote
 
 
 class Hyperfine(Reader):
-    """hyperfine's JSON: one row per timed run, in their order.
+    """hyperfine's JSON: one row per timed run, in their order. Runs that failed are refused: their times say nothing.
 
     The factors are the parameters of a scan, or `command` if there are none. Commands run one after the other.
     """
@@ -28,6 +29,12 @@ def _rows(path: Path, number: int, result: dict) -> list[Row]:
     parameters = {name: str(value) for name, value in result.get("parameters", {}).items()}
     levels = parameters or {"command": result["command"]}
     where = f"{path}, result {number}"
+    codes = result.get("exit_codes") or []
+    if failed := [code for code in codes if code]:
+        raise PlimsollError(
+            f"{where}: {len(failed)} of {len(codes)} runs of {quote(result['command'])} failed (exit status {failed[0]}), so "
+            "their times say nothing. Leave this result out of the file."
+        )
     return [Row(levels, "time", where, float(value), unit="s", better="lower") for value in result["times"]]
 
 

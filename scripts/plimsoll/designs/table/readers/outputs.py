@@ -23,12 +23,28 @@ HPCC = {
     **{f"{name}Latency_usec": "us" for name in ("RandomlyOrderedRing", "NaturallyOrderedRing", "AvgPingPong")},
 }
 STREAM = re.compile(r"^(Copy|Scale|Add|Triad):\s+([0-9.]+)\s", re.MULTILINE)
-OSU = re.compile(r"^# OSU MPI (?P<test>.*?) (?:Test )?v[0-9.]+", re.MULTILINE)
-OSU_HEAD = re.compile(r"^# Size\s+(?P<metric>\w+)\s*\((?P<unit>[^)]*)\)", re.MULTILINE)
+OSU = re.compile(r"^# OSU MPI(?P<test>.*?)(?: Test)? v[0-9.]+", re.MULTILINE)
+# The first column beside the sizes: `Latency (us)`, `Avg Latency(us)`, or a unit alone.
+OSU_HEAD = re.compile(r"^# Size\s+(?:[^(\n]*\((?P<unit>[^)]*)\)|(?P<alone>\S+))", re.MULTILINE)
 OSU_LINE = re.compile(r"^(?P<size>\d+)\s+(?P<value>[0-9.]+)", re.MULTILINE)
-SYSBENCH = re.compile(
-    r"^\s*(?P<what>events per second|events/s \(eps\)|transferred|total time):\s+(?P<value>[0-9.]+)(?P<unit>s?)", re.MULTILINE
-)
+# Of sysbench's tests: the number in a line, with its metric, unit and better direction.
+SYSBENCH = [
+    (re.compile(rf"^\s*{line}", re.MULTILINE), *about)
+    for line, *about in (
+        (r"(?:events per second|events/s \(eps\)):\s+([0-9.]+)", "events_per_second", "1/s", "higher"),
+        (r"total time:\s+([0-9.]+)s", "total_time", "s", "lower"),
+        (r"Total operations:.*\(\s*([0-9.]+) per second\)", "operations_per_second", "1/s", "higher"),
+        (r".*transferred \(([0-9.]+) MiB/sec\)", "memory_rate", "MiB/s", "higher"),
+        (r"reads/s:\s+([0-9.]+)", "reads_per_second", "1/s", "higher"),
+        (r"writes/s:\s+([0-9.]+)", "writes_per_second", "1/s", "higher"),
+        (r"fsyncs/s:\s+([0-9.]+)", "fsyncs_per_second", "1/s", "higher"),
+        (r"read, MiB/s:\s+([0-9.]+)", "read_bandwidth", "MiB/s", "higher"),
+        (r"written, MiB/s:\s+([0-9.]+)", "write_bandwidth", "MiB/s", "higher"),
+        (r"transactions:.*\(([0-9.]+) per sec\.\)", "transactions_per_second", "1/s", "higher"),
+        (r"queries:.*\(([0-9.]+) per sec\.\)", "queries_per_second", "1/s", "higher"),
+    )
+]
+FAILED_STREAM = "Failed Validation"
 
 
 def of_hpcc(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:
@@ -40,7 +56,9 @@ def of_hpcc(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:
 
 
 def of_stream(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:
-    """Yield the best rates that STREAM 5.10 prints."""
+    """Yield the best rates that STREAM 5.10 prints. PlimsollError if its arrays were not as they should be."""
+    if FAILED_STREAM in text:
+        raise PlimsollError(f"{path}: STREAM says {FAILED_STREAM}, so its rates say nothing. Leave this file out.")
     for name, value in STREAM.findall(text):
         yield Row(levels, f"stream_{name.lower()}", str(path), number(value, name, str(path)), unit="MB/s", better="higher")
 
@@ -50,23 +68,22 @@ def of_osu(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:
     name, head = OSU.search(text)["test"], OSU_HEAD.search(text)
     if not head:
         raise PlimsollError(
-            f"{path}: this OSU benchmark prints no column of sizes. Such output cannot be read: put its values into a table."
+            f"{path}: this OSU benchmark prints no column `# Size`. Such output cannot be read: put its values into a table."
         )
-    better = better_by(head["unit"]) or "lower"
+    unit = head["unit"] or head["alone"]
+    better = better_by(unit) or "lower"
     for line in OSU_LINE.finditer(text):
         metric = re.sub(r"\W+", "_", name.lower()).strip("_")
-        about = {"unit": head["unit"], "better": better}
+        about = {"unit": unit, "better": better}
         yield Row({**levels, "size": line["size"]}, metric, str(path), number(line["value"], metric, str(path)), **about)
 
 
 def of_sysbench(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:
-    """Yield events in a second, and the total time."""
-    for found in SYSBENCH.finditer(text):
-        rate = found["what"].startswith("events")
-        metric, unit = ("events_per_second", "1/s") if rate else ("total_time", "s")
-        if rate or found["what"] == "total time":
-            value = number(found["value"], metric, str(path))
-            yield Row(levels, metric, str(path), value, unit=unit, better="higher" if rate else "lower")
+    """Yield the rates of a test, and its total time. What a test did not do has no rate."""
+    for pattern, metric, unit, better in SYSBENCH:
+        for found in pattern.findall(text):
+            if (value := number(found, metric, str(path))) > 0:
+                yield Row(levels, metric, str(path), value, unit=unit, better=better)
 
 
 def of_fio(path: Path, text: str, levels: dict[str, str]) -> Iterator[Row]:

@@ -13,7 +13,8 @@ BETTER = {"HIB": "higher", "LIB": "lower"}
 class Phoronix(Reader):
     """Phoronix' results: one row per trial (RawString). Results without trials are left out.
 
-    The factors are `system`, the identifier of a run, and `test` with its arguments. A metric is named by its test's title.
+    The factors are `system`, the identifier of a run, and `test` with its arguments. A metric is named by its test's title,
+    and by its unit if the title has several.
     """
 
     name = "phoronix"
@@ -33,12 +34,26 @@ class Phoronix(Reader):
         except ET.ParseError as error:
             raise PlimsollError(f"{path}, line {error.position[0]}: not valid XML: {error.msg}.") from error
         with understood(path, self.says):
-            return [row for number, one in enumerate(root.iter("Result"), 1) for row in _rows(path, number, one)]
+            results = list(root.iter("Result"))
+            units = {
+                _metric(one): {_said(other, "Scale") for other in results if _metric(other) == _metric(one)} for one in results
+            }
+            return [
+                row for number, one in enumerate(results, 1) for row in _rows(path, number, one, len(units[_metric(one)]) > 1)
+            ]
 
 
-def _rows(path: Path, number: int, result: ET.Element) -> list[Row]:
-    said = {name: (result.findtext(name) or "").strip() for name in ("Title", "Description", "Scale", "Proportion")}
-    metric = said["Title"].lower().replace(" ", "_")
+def _said(result: ET.Element, name: str) -> str:
+    return (result.findtext(name) or "").strip()
+
+
+def _metric(result: ET.Element) -> str:
+    return _said(result, "Title").lower().replace(" ", "_")
+
+
+def _rows(path: Path, number: int, result: ET.Element, by_unit: bool) -> list[Row]:
+    said = {name: _said(result, name) for name in ("Description", "Scale", "Proportion")}
+    metric = f"{_metric(result)}_{said['Scale'].lower().replace(' ', '_')}" if by_unit else _metric(result)
     rows = []
     for entry in result.iter("Entry"):
         levels = {"system": entry.findtext("Identifier").strip(), "test": said["Description"]}
