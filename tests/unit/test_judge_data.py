@@ -444,5 +444,9 @@ def test_a_role_is_of_all_rows_or_of_none(tmp_path, role):
 
 @pytest.mark.parametrize("quantity", OF_STUDIES)
 def test_what_only_our_own_runs_have_is_refused(tmp_path, quantity):
-    told = refusal(tmp_path, rows(), [{**HIGHER, "quantity": quantity, "relative_to": {"level": ["1"]}}])
+    told = refusal(
+        tmp_path,
+        rows(),
+        [{**HIGHER, "quantity": quantity, "relative_to": {"level": ["1"]}, "values": {"a": "TCP", "b": "TCP"}}],
+    )
     assert f"quantity: the {quantity} follows from what Plimsoll observes of its own runs" in told

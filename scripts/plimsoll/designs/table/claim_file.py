@@ -122,8 +122,8 @@ def _check_sides(claim: dict, where: str) -> None:
     quantity = quantities.find(claim.get("quantity"))
     if quantity.name in OF_STUDIES and "untestable" not in claim:
         raise PlimsollError(
-            f"{where}: {claim['id']}: quantity: the {quantity.name} follows from what Plimsoll observes of its own runs, which a "
-            "table does not have."
+            f"{where}: {claim['id']}: quantity: the {quantity.name} follows from what Plimsoll observes of its own runs, and "
+            "a table has none."
         )
     if {"untestable", "along", "order", "parts"} & claim.keys() or quantity.printed or quantity.one_side:
         return
