@@ -704,7 +704,9 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         "s-4": result("s-4", no, asked={"a": 2}),
         "s-5": result("s-5", no),
     }
-    a["s-6"], b["s-6"] = result("s-6", yes), result("s-6", no, same_as="s-4")
+    a["s-6"], b["s-6"] = (result("s-6", verdict, same_as="s-4") for verdict in (yes, no))
+    # With few data of B it rests on the comparisons of s-3 there. In A it says something of its own.
+    a["s-9"], b["s-9"] = result("s-9", yes), result("s-9", still, counted_in="s-3")
     # A claim that holds in all arrangements in A, and only in some in B, is not reversed.
     a["s-7"], b["s-7"] = result("s-7", yes), result("s-7", verdicts.CONDITIONAL)
     # A claim is not reversed either if each set decides it in another arrangement.
@@ -719,6 +721,7 @@ def test_findings_that_turned_come_first_and_repetitions_count_once():
         ("s-8", findings.OTHERWISE),
         ("s-3", findings.ONLY_B),
         ("s-2", findings.ONLY_A),
+        ("s-9", findings.ONLY_A),
         ("s-1", findings.ALIKE),
     ]
     assert rows[0]["encoded_alike"] is False and rows[1]["encoded_alike"] is True and findings.reversals(rows) == 0

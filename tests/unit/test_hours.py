@@ -14,10 +14,11 @@ from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.time_budget import claim_parts, costs, metric_noise, study_state, two_stages
 from plimsoll.features.time_budget.allocation import IN_PART, Costs, Need
-from plimsoll.planning import amounts, forecasts, planner, repetitions
+from plimsoll.measuring import record
+from plimsoll.planning import amounts, availability, figure_request, forecasts, planner, repetitions
 from plimsoll.planning.repetitions import RequestedRepetitions
 
-from tests.conftest import PROJECT, REFERENCE, built, small
+from tests.conftest import PROJECT, REFERENCE, built, recorded, small
 
 STUDIES = ("liu2020", "jha2018")
 # Judging takes seconds, so it is done once.
@@ -38,9 +39,9 @@ def plan_of(config):
 def once(monkeypatch):
     """Judge the reference, and what can be tested, only once for all tests."""
     for name in ("reference", "of_nothing"):
-        judge = getattr(two_stages, name)
+        judge = getattr(study_state, name)
         monkeypatch.setattr(
-            two_stages, name, lambda study, plan, own=None, name=name, judge=judge: _known(name, judge, study, plan)
+            study_state, name, lambda study, plan, own=None, name=name, judge=judge: _known(name, judge, study, plan)
         )
 
 
@@ -164,7 +165,7 @@ def test_a_time_that_is_too_short_for_anything_says_how_long_it_takes(study, pla
 
 
 def test_without_reference_measurements_a_time_begins_with_everything(study, plan_of, monkeypatch):
-    monkeypatch.setattr(two_stages, "reference", lambda study, plan, own: None)
+    monkeypatch.setattr(study_state, "reference", lambda study, plan, own: None)
     usual = costs.of_plan(plan_of(study))
     # One or two blocks of everything, besides those of the answer.
     nearly = usual.seconds(dict.fromkeys(usual.run, max(two_stages.FEWER_BLOCKS) + 1))
@@ -231,7 +232,7 @@ def test_few_comparisons_have_the_noise_of_their_metric_or_of_other_measurements
         for each in judged.parts.values()
         for part in each
         if len({row["metric"] for row in part.rows}) == 1
-        and len({claim_parts._compared(row) for row in part.rows if row["n"] >= 3 and row["deviation"] > 0})
+        and len({claim_parts.compared(row) for row in part.rows if row["n"] >= 3 and row["deviation"] > 0})
         == len(part.rows)
         >= 4
     )
@@ -403,8 +404,12 @@ def given(study, plan_of, judged, tmp_path, monkeypatch):
 
     judged_at, foretold = [], []
     monkeypatch.setattr(two_stages, "_foretell", lambda folder, judged, other, spent, given: foretold.append(given))
-    for name, replacement in (("prepare", prepare), ("_snakemake", run), ("judge", judge)):
-        monkeypatch.setattr(two_stages, name, replacement)
+    for place, name, replacement in (
+        (two_stages, "prepare", prepare),
+        (two_stages, "_snakemake", run),
+        (study_state, "judge", judge),
+    ):
+        monkeypatch.setattr(place, name, replacement)
     return SimpleNamespace(study=study["id"], planned=planned, judged_at=judged_at, foretold=foretold)
 
 
@@ -468,3 +473,45 @@ def test_a_stage_makes_what_blocks_are_chosen_from(monkeypatch):
     monkeypatch.setattr(rounds, "make", lambda targets, settings: made.append((targets, settings)))
     two_stages._snakemake(Path("results/liu2020"), ["profile=quick"])
     assert made == [(["results/liu2020/runs.csv"], ["profile=quick"])]
+
+
+@pytest.fixture
+def figure_alone(plan_of, tmp_path):
+    """A study of which two blocks of each cell of one figure were measured, without a given time: (study, plan, folder)."""
+    study = built("liu2020")
+    plan = plan_of(study)
+    shown = [cell for cell in availability.shown_cells(plan, study, "fig06") if cell["reason"] is None]
+    for cell in shown:
+        for repetition in range(1, 1 + 2 * cell.get("per_block", 1)):
+            about = {"fingerprint": cell["fingerprint"], "status": "valid", "cell": cell, "repetition": repetition}
+            record.write(record.path_of(tmp_path / "liu2020/runs", cell["path"], repetition), recorded(**about))
+    return study, plan, tmp_path / "liu2020"
+
+
+def test_what_was_measured_for_a_figure_is_part_of_a_given_time(figure_alone):
+    """Otherwise the figure would lose its runs as soon as a time is given."""
+    study, plan, folder = figure_alone
+    shown = {cell["path"] for cell in availability.shown_cells(plan, study, "fig06") if cell["reason"] is None}
+    there = study_state.recorded(folder, plan)
+    assert {path for path, blocks in there.items() if blocks} == shown and {there[path] for path in shown} == {2}
+    begun = two_stages._begun(study, plan, 0.2 * 3600, folder)
+    assert all(begun[path] >= 2 for path in shown)
+    # The time that it took is not of the new budget.
+    assert two_stages._seconds(folder, plan) == pytest.approx(costs.of_plan(plan).seconds(there)) and there
+    other = {**plan, "cells": {path: {**cell, "fingerprint": "0"} for path, cell in plan["cells"].items()}}
+    assert study_state.recorded(folder, other) == {}
+
+
+def test_a_figure_that_is_asked_for_by_name_gets_what_a_given_time_left_out(figure_alone, plan_of):
+    study, plan, folder = figure_alone
+    assert figure_request.ask(folder, "quick", study, ["fig06"]) == 0
+    some = plan["order"][0][0]
+    repetitions.ask(folder, "quick", RequestedRepetitions({some: 9}, exact=True))
+    timed = plan_of(study, repetitions.read_request(folder, "quick"))
+    planner.write(timed, folder / "plan.json")
+    cells = figure_request.left_out(timed, study, "fig06")
+    assert cells and figure_request.ask(folder, "quick", study, ["fig06"]) == len({cell["path"] for cell in cells} - {some})
+    again = plan_of(study, repetitions.read_request(folder, "quick"))
+    assert not figure_request.left_out(again, study, "fig06") and again["cells"][some]["repetitions"] == 9
+    others = {path for path, cell in again["cells"].items() if cell["repetitions"]} - {cell["path"] for cell in cells}
+    assert others == {some}

@@ -105,9 +105,24 @@ def measure(
             tasks.take_images(image, selection.settings)
         if first:
             first()
+        if targets:
+            _ask_for(targets, selection)
         if time and not targets:
             tasks.measure_for(time, selection.settings)
         return steps.workflow(targets or ["all"], selection.settings)
+
+
+def _ask_for(targets: Sequence[str], selection: Selection) -> None:
+    """Ask for all runs of figures, and say so if a given time had left some of them out."""
+    from plimsoll import designs
+    from plimsoll.config import studies
+    from plimsoll.planning import figure_request
+
+    [study] = selection.studies
+    loaded = studies.load(study, designs.known())
+    shown = [Path(target).stem for target in targets]
+    if cells := figure_request.ask(Path("results", study), selection.profile, loaded, shown):
+        print(f"plimsoll: {study}: {cells} cells that had less than this in the given time are measured too.", flush=True)
 
 
 def refuse_with_archive(*others: object) -> None:

@@ -22,9 +22,10 @@ def compare(a: Mapping[str, dict], b: Mapping[str, dict]) -> list[dict]:
 
     A row has `id`, `statement`, `standing` (one of STANDINGS) and the verdicts `a` and `b`. `encoded_alike` says
     whether both sets tested the claim in the same way; None means that a set does not say how. Claims that repeat
-    another claim of B are left out.
+    another claim in both sets are left out: one that repeats another in one set alone says something in the other.
     """
-    rows = [_row(a[name], b[name]) for name in b if name in a and not _repeats(b[name], b)]
+    shared = [name for name in b if name in a]
+    rows = [_row(a[name], b[name]) for name in shared if not (_repeats(a[name], a) and _repeats(b[name], b))]
     return sorted(rows, key=lambda row: STANDINGS.index(row["standing"]))
 
 

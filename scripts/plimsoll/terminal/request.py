@@ -12,7 +12,7 @@ from plimsoll import spelling
 from plimsoll.analysis.tables import of_runs
 from plimsoll.errors import PlimsollError
 from plimsoll.interchange import Plan
-from plimsoll.planning import availability, forecasts, planner
+from plimsoll.planning import availability, figure_request, forecasts, planner
 from plimsoll.terminal import measured_runs
 
 # Endings of the files of a figure.
@@ -182,9 +182,17 @@ def _cost(target: str, runs: list[tuple[str, int]], study: dict, plan: Plan) -> 
     left = [run for run in runs if there.get(run) in measured_runs.LEFT]
     number = f"{_many(len(runs), 'run')} of {_many(len({cell for cell, _ in runs}), 'cell')}"
     if not left:
-        return f"{number}, all of them measured"
+        return f"{number}, all of them measured{_without_time(target, study, plan)}"
     measured = f", of which {len(left)} are left to measure" if len(left) < len(runs) else ""
     return f"{number}{measured}: {duration(seconds(plan, left))}"
+
+
+def _without_time(target: str, study: dict, plan: Plan) -> str:
+    """Return in words how many cells of a figure had no part in the given time, and what measures them; empty for none."""
+    name = Path(target).name.partition(".")[0]
+    cells = figure_request.left_out(plan, study, name) if name in study["figures"] else []
+    typed = spelling.command("reproduce", plan["study"], figure=name)
+    return f"; {_many(len(cells), 'more cell')} had no part in the given time ({typed} measures them)" if cells else ""
 
 
 def _many(number: int, what: str) -> str:

@@ -1,5 +1,6 @@
 """A study as far as it is measured: its claims' parts, the ratios of its answer, their noise, and the blocks that they need."""
 
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,10 +11,11 @@ from plimsoll.analysis import collect
 from plimsoll.claims import book, evaluate
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
+from plimsoll.errors import DamagedFile
 from plimsoll.features.time_budget import answer_needs, claim_parts, metric_noise, needs, other_measurements
 from plimsoll.features.time_budget.allocation import LEAST, Need
-from plimsoll.interchange import Plan
-from plimsoll.measuring import plan_file
+from plimsoll.interchange import Cell, Plan
+from plimsoll.measuring import plan_file, record, status
 from plimsoll.planning.availability import SMALLEST
 
 
@@ -96,6 +98,28 @@ def reference(study: Study, plan: Plan, own: Path | None = None) -> StudyState |
         print(f"plimsoll: {study['id']}: the reference measurements are of these very runs, so they are not used.", flush=True)
         return None
     return of_tables(study, plan, observations, runs)
+
+
+def recorded(folder: Path, plan: Plan) -> dict[str, int]:
+    """Return the blocks of each cell that a study's folder has records of, such as those of one figure. Empty without any.
+
+    Only runs that count are counted, up to the first that is missing or was measured otherwise than the plan says.
+    """
+    cells = (cell for cell in plan["cells"].values() if cell["reason"] is None)
+    found = {cell["path"]: _runs_that_count(folder, cell) // cell.get("per_block", 1) for cell in cells}
+    return found if any(found.values()) else {}
+
+
+def _runs_that_count(folder: Path, cell: Cell) -> int:
+    return next(number for number in count() if not _counts(folder, cell, number + 1))
+
+
+def _counts(folder: Path, cell: Cell, repetition: int) -> bool:
+    try:
+        seen = record.glance(record.path_of(folder / "runs", cell["path"], repetition))
+    except (FileNotFoundError, DamagedFile):
+        return False
+    return seen["fingerprint"] == cell["fingerprint"] and seen["status"] in status.COUNTED
 
 
 def _started(runs: pd.DataFrame) -> set[float]:

@@ -73,7 +73,7 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
         if hours <= spent:
             return
         minutes = {"minutes": noted["minutes"]} if "minutes" in noted else {}
-        noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, loaded)}
+        noted = {"stage": "first", "given": [*noted.get("given", []), hours - spent], "before": _seconds(folder, plan)}
         noted |= {"minutes": until.minutes} if until else minutes
         _ask(folder, profile, plan, _begun(loaded, plan, (hours - spent) * 3600, folder), noted)
     else:
@@ -108,10 +108,11 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
 def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, int]:
     """Return the blocks by cell with which a new time budget starts.
 
-    If every cell has blocks already, these are returned. Otherwise a first stage adds blocks to them. Raise
+    If every cell has blocks already, these are returned. Otherwise a first stage adds blocks to them, also to those that
+    were measured for one figure. Raise
     PlimsollError if the time is too short for anything.
     """
-    there = blocks_of(plan) if study_state.is_measured(folder) else {}
+    there = blocks_of(plan) if study_state.is_measured(folder) else study_state.recorded(folder, plan)
     if there and all(there.values()):
         return there
     begun = first_stage(study, plan, seconds, folder, there)
@@ -245,10 +246,10 @@ def blocks_of(plan: Plan) -> dict[str, int]:
     }
 
 
-def _seconds(folder: Path, study: Study) -> float:
+def _seconds(folder: Path, plan: Plan) -> float:
     """Return the seconds that measuring a study's present results took; 0.0 without results."""
     if not study_state.is_measured(folder):
-        return 0.0
+        return costs.of_plan(plan).seconds(study_state.recorded(folder, plan))
     plan = plan_file.read(folder / "plan.json")
     return costs.of_plan(plan, study_state.runs_of(folder, plan)).seconds(blocks_of(plan))
 
