@@ -450,3 +450,36 @@ def test_what_only_our_own_runs_have_is_refused(tmp_path, quantity):
         [{**HIGHER, "quantity": quantity, "relative_to": {"level": ["1"]}, "values": {"a": "TCP", "b": "TCP"}}],
     )
     assert f"quantity: the {quantity} follows from what Plimsoll observes of its own runs" in told
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"magnitude": {"low": -30, "high": -20, "of": "(a - b) / b"}, "expected": "lower"},
+            "magnitude: -30 is a loss of 3000 %, and nothing can lose more than 100 %. Write shares: -0.3 for 30 %.",
+        ),
+        (
+            {"margin": 5, "threshold": "5 % is small.", "expected": "not_lower"},
+            "margin: 5 allows a loss of 500 %, and nothing can lose 100 %. Write shares: 0.05 for 5 %.",
+        ),
+    ],
+)
+def test_a_percentage_in_place_of_a_share_is_refused(tmp_path, keys, said):
+    assert refusal(tmp_path, rows(), [{**HIGHER, **keys}]) == f"own.yaml, line 4: own-c01: {said}"
+
+
+def test_a_key_that_a_file_of_claims_does_not_have_is_refused(tmp_path):
+    rows().to_csv(tmp_path / "results.csv", index=False)
+    (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"factors": ["level"], "claims": CLAIMS}))
+    with pytest.raises(
+        PlimsollError, match=r"paper.yaml, line \d+: unknown key 'factors'; a file of claims has claims, questions"
+    ):
+        judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
+
+
+def test_a_number_of_the_run_is_no_factor():
+    """Most tables have one. As a factor it would leave one run in each cell."""
+    for name in ("repetition", "rep", "Run_ID"):
+        table = rows().rename(columns={"block": name})
+        assert list(judge(table, CLAIMS).verdicts.values()) == VERDICTS

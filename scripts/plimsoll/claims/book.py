@@ -14,6 +14,8 @@ from plimsoll.errors import PlimsollError, quote
 CLAIMS = paths.CONFIG / "claims"
 # Key by which the sides of a claim can differ in the metric, as they differ in a factor.
 METRIC = "metric"
+# What is expected if a difference downwards is limited by the margin.
+LOSS_BOUNDED = ("not_lower", "no_difference")
 # Keys of a claim that are only for readers. All other keys decide its verdict and form its encoding.
 FOR_READERS = frozenset(
     {
@@ -185,8 +187,21 @@ def _check_quantity(source: str, claim: dict) -> None:
 def _check_margin(source: str, claim: dict) -> None:
     """Raise PlimsollError if a margin below 0, which is a difference of so much at least, does not go with a bound.
 
+    Raise it too for a loss of 100 % or more, which no value can have: a percentage was then written in place of a share.
     A claim with parts is checked part by part.
     """
+    relative = "parts" not in claim and not claim.get("quantity")
+    magnitude = claim.get("magnitude", {})
+    if relative and (low := next((one for one in map(magnitude.get, ("low", "high")) if one is not None and one < -1), None)):
+        raise PlimsollError(
+            f"{source}: magnitude: {low:g} is a loss of {-100 * low:g} %, and nothing can lose more than 100 %. Write shares: "
+            f"{low / 100:g} for {-low:g} %."
+        )
+    if relative and claim.get("margin", 0) >= 1 and claim.get("expected") in LOSS_BOUNDED:
+        raise PlimsollError(
+            f"{source}: margin: {claim['margin']:g} allows a loss of {100 * claim['margin']:g} %, and nothing can lose 100 %. "
+            f"Write shares: {claim['margin'] / 100:g} for {claim['margin']:g} %."
+        )
     bound = str(claim.get("expected")).startswith("not_")
     if claim.get("margin", 0) < 0 and not bound and "parts" not in claim:
         raise PlimsollError(

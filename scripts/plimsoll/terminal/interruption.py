@@ -14,7 +14,7 @@ from types import TracebackType
 COMMAND = "PLIMSOLL_COMMAND"
 # The exit status that a shell reports for a program that Ctrl-C ended.
 STATUS = 130
-STAYS = "plimsoll: interrupted. What was measured is kept; pages and verdicts are as before. To go on:"
+STAYS = "plimsoll: interrupted. What was measured is kept; the next start completes pages and verdicts. To go on:"
 
 # Set from the first Ctrl-C on. What Snakemake prints after it is about jobs that were meant to end.
 happened = threading.Event()

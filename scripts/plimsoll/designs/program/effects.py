@@ -40,6 +40,8 @@ def table(observations: pd.DataFrame) -> pd.DataFrame:
     `p` is of no change, and `p_holm` is adjusted for the comparisons of the metric in the stage.
     """
     rows = []
+    if observations.empty:
+        return pd.DataFrame(columns=list(COLUMNS))
     for metric, own in observations.groupby("metric", sort=False, observed=True):
         made = [
             {**row, "metric": metric, **_change(own, row["stage"], row["runtime"], row["against"])} for row in _compared(own)

@@ -12,8 +12,11 @@ from plimsoll.claims import book, quantities
 from plimsoll.config import yaml_files
 from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError, quote
+from plimsoll.spelling import hint
 
 QUESTION = "RQ1"
+# Keys of a file of claims for `judge`. Those of a study's own claims (config/claims) have two more.
+KEYS = ("claims", "questions", "study", "words")
 # Quantities of runs that Plimsoll has made itself: what carried messages, and the references of ranks.
 OF_STUDIES = ("transport", "memory contention ratio")
 # Values of `expected` that need to know which direction of a metric is better.
@@ -51,6 +54,11 @@ def read(path: Path) -> WrittenClaims:
     if not isinstance(found, list) or not all(isinstance(claim, dict) for claim in found) or not found:
         raise PlimsollError(
             f"{path}: it has no list of claims. Write `claims:` and below it one mapping of keys to values for each claim."
+        )
+    if unknown := next((key for key in document if key not in KEYS and "design" not in document), None):
+        raise PlimsollError(
+            f"{yaml_files.places(str(path), text)(unknown)}: unknown key {quote(unknown)}{hint(unknown, KEYS)}; a file of "
+            f"claims has {', '.join(KEYS)}. Factors and columns are keys of a study: ./plimsoll new study NAME --data FILE."
         )
     lines = yaml_files.lines_of(text, "claims")
     return _checked(WrittenClaims(found, document.get("questions", {}), str(path), lines))

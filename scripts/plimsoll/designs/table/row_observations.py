@@ -138,7 +138,8 @@ def _refuse_single(rows: Sequence[Row], study: Study) -> None:
         first = rows[0]
         raise PlimsollError(
             f"{first.where}: its cell ({cell_in_words(cell_levels(first, factors))}) has one run, and no cell has {SMALLEST}: "
-            f"a verdict needs {SMALLEST} runs of both sides. If one of {', '.join(factors)} is no factor, name the factors."
+            f"a verdict needs {SMALLEST} runs of both sides. If one of {', '.join(factors)} numbers the runs, call it `block` "
+            "(measured in turns) or `run`; or name the factors (--factors)."
         )
 
 

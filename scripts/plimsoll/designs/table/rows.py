@@ -10,6 +10,8 @@ from plimsoll.spelling import hint
 # Units of time, of which less is better, and ends of units of rates, of which more is.
 TIMES = ("s", "ms", "us", "µs", "ns", "min", "h", "seconds")
 RATES = ("/s", "bit/s", "flops", "flop/s")
+# Columns that number the runs of a cell, so that they are no factor unless somebody names them as one.
+RUNS = ("repetition", "rep", "replicate", "iteration", "trial", "run_id")
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Pa
     if columns.factors is None:
         of_means = set() if columns.mean in known else {columns.sd, columns.n}
         roles = {*columns.roles.values(), *columns.metrics.values()} - of_means
-        others = [name for name in known if name not in roles]
+        others = [name for name in known if name not in roles and (name.lower() not in RUNS or name in columns.claimed)]
         measured = {name for name in others if columns.wide and name not in columns.claimed and _is_measured(name, lines)}
         columns = replace(
             columns, factors=tuple(name for name in others if name not in measured), left_out=tuple(sorted(measured))

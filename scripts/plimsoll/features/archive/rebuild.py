@@ -140,8 +140,8 @@ def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
     told = f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {first_of(other)}"
     by, here = archive.manifest["made_by"], code_identity.made_by()
     if by != here:
-        versions = [f"{one['version']}, code {one['code'][:8]}" for one in (by, here)]
-        return Remade(f"{told}: another version wrote the archive ({versions[0]}; here {versions[1]}). {where}")
+        versions = [f"{one['version']} with code {one['code'][:8]}" for one in (by, here)]
+        return Remade(f"{told}: other code wrote the archive (version {versions[0]}; here {versions[1]}). {where}")
     why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
     # The same code makes the same tables from the same records. Libraries that draw may differ between machines.
     return Remade(f"{told}: {why}. {where}", int(any(name.endswith(TABLE) for name in other)))

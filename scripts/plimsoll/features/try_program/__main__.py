@@ -3,6 +3,7 @@
 PLIMSOLL_CONFIG names the study's configuration. `plimsoll try` and `plimsoll reproduce` start it.
 """
 
+import filecmp
 import json
 import os
 import sys
@@ -44,12 +45,14 @@ def _measure(given) -> int:
     # Messages of the workflow belong to the errors where the output is for a program.
     with _aside(given.json):
         found = stages.measure(study, folder)
+        observations = stages.observed(folder)
+        if observations.empty:
+            raise PlimsollError(
+                f"No run of {study['id']} counts{stages.most_frequent(folder)}. {folder}/runs.csv has the reasons."
+            )
         rounds.make([f"{folder}/report.html", "results/claims.html"], [])
         _archive(study)
     making.refuse_changed(paths.CONFIG, study["program"], Incomplete)
-    observations = stages.observed(folder)
-    if observations.empty:
-        raise PlimsollError(f"No run of {study['id']} counts: {folder}/runs.csv has the reasons.")
     told = program_answer.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
     (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
     if given.hyperfine:
@@ -109,13 +112,21 @@ def _judged(study, found, most: float | None) -> int:
 
 
 def _archive(study) -> None:
-    """Write all that was measured and made of a study into <study>.zip. Raise PlimsollError if that cannot be done."""
+    """Write all that was measured and made of a study into an archive, beside those of earlier measurements.
+
+    Raise PlimsollError if that cannot be done.
+    """
     from plimsoll import features
+    from plimsoll.features.try_program import folder_copy
     from plimsoll.measuring import lock
 
     if pack := features.find("pack"):
+        there = folder_copy.archives(Path(), study["id"])
+        target = folder_copy.next_archive(Path(), study["id"])
         with lock.hold_folder():
-            pack(study, Path("results"), Path(f"{study['id']}.zip"), lambda text: print(text, file=sys.stderr))
+            pack(study, Path("results"), target, lambda text: print(text, file=sys.stderr))
+        if there and filecmp.cmp(there[-1], target, shallow=False):
+            target.unlink()
 
 
 class _aside:

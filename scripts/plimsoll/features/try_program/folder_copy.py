@@ -4,13 +4,13 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
+from itertools import count, takewhile
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
 
 # Begins every file that `plimsoll try` writes.
 MARK = "# A study of a program, made by `plimsoll try`."
-SUFFIXES = (".yaml", ".zip")
 
 
 def is_ours(file: Path) -> bool:
@@ -38,7 +38,20 @@ def copy(folder: Path, target: Path) -> None:
 def left_out(folder: Path, names: Sequence[str]) -> list[str]:
     """Return the names in a folder that belong to studies of `plimsoll try`: their files, folders and archives."""
     studies = {name.removesuffix(".yaml") for name in names if name.endswith(".yaml") and is_ours(folder / name)}
-    return [name for name in names if name in studies or any(name == f"{one}{end}" for one in studies for end in SUFFIXES)]
+    own = {name for one in studies for name in (one, f"{one}.yaml", *(path.name for path in archives(folder, one)))}
+    return [name for name in names if name in own]
+
+
+def archives(folder: Path, study: str) -> list[Path]:
+    """Return the archives of a study in a folder, the oldest first: <study>.zip, then <study>-2.zip and so on."""
+    numbered = (folder / (f"{study}-{number}.zip" if number > 1 else f"{study}.zip") for number in count(1))
+    return list(takewhile(Path.exists, numbered))
+
+
+def next_archive(folder: Path, study: str) -> Path:
+    """Return the path of the next archive of a study, which does not exist."""
+    number = len(archives(folder, study)) + 1
+    return folder / (f"{study}-{number}.zip" if number > 1 else f"{study}.zip")
 
 
 def paths(folder: Path) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from plimsoll.designs.program import effects, ladder, words
 from plimsoll.designs.program.effects import CONTAINER
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, OTHER, REMEDY, SAME, STEPS
 from plimsoll.designs.program.side_differences import COSTLY, is_costly
+from plimsoll.features.try_program import folder_copy
 from plimsoll.pages.formats import capital
 
 # An interval that has 0 in it, and reaches no further than this, shows that both sides are alike.
@@ -256,4 +257,4 @@ def hyperfine(study: Study, observations: pd.DataFrame) -> dict:
 def files(place: Path, study: str) -> list[Path]:
     """Return the files that a study has made, for people: its page, and its tables."""
     own = place / "results" / study
-    return [own / "report.html", own / "tables/ladder.csv", own / "try.json", place / f"{study}.zip"]
+    return [own / "report.html", own / "tables/ladder.csv", own / "try.json", *folder_copy.archives(place, study)[-1:]]

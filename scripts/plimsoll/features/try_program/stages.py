@@ -91,6 +91,13 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
     return found
 
 
+def most_frequent(folder: Path) -> str:
+    """Return the most frequent reason why runs do not count, as the end of a sentence; empty without one."""
+    runs = collect.table(folder / "runs.csv", ())
+    reasons = runs["reason"].dropna() if "reason" in runs else pd.Series(dtype=str)
+    return f", mostly because {reasons.mode().iloc[0]}" if len(reasons) else ""
+
+
 def _no_time(stage: str) -> None:
     print(f"plimsoll: no time is left for {OF_STAGE[stage]}: more `minutes` in the study's file measure it.", flush=True)
 
