@@ -92,8 +92,8 @@ def judge(
     decision on a claim. `name` begins the ids of claims.
 
     Raise PlimsollError for a column, metric, factor or level that is not there; the message names the nearest. Raise it
-    also for a value that is no number or has no logarithm, two units or two better directions in one metric, no cell with
-    three runs, or an argument of another form than is said here.
+    also for a value that is no number or has no logarithm, two units or two better directions in one metric, and no cell with
+    three runs. An argument of another form than is said here is refused, too.
     """
     from plimsoll.designs.table import claim_file, judged_study, study_file
     from plimsoll.designs.table.metrics import at_all

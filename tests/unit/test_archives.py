@@ -786,3 +786,21 @@ def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monk
 )
 def test_last_digits_are_told_from_other_numbers(one, other, same):
     assert rounding.same_values(one.encode(), other.encode()) == same == rounding.same_values(other.encode(), one.encode())
+
+
+def test_claims_of_studies_that_are_not_in_an_archive_do_not_count(tmp_path):
+    """Their encodings change with the project, and they are in the table as not measured."""
+    with zipfile.ZipFile(tmp_path / "one.zip", "w") as file:
+        file.writestr(reading.CLAIMS, "id,study,asked\nx-c01,x,1\ny-c01,y,1\n")
+    with zipfile.ZipFile(tmp_path / "one.zip") as file:
+        archive = reading.Archive(
+            file, {"studies": ["x"], "members": {reading.CLAIMS: {"role": reading.MADE, "sha256": ""}}}, ""
+        )
+        assert reading.compared(archive, tmp_path) == ([], [reading.CLAIMS])
+        (tmp_path / reading.CLAIMS).parent.mkdir()
+        for text, is_same in (
+            ("id,study,asked\nx-c01,x,1\ny-c01,y,2\n", True),
+            ("id,study,asked\nx-c01,x,2\ny-c01,y,1\n", False),
+        ):
+            (tmp_path / reading.CLAIMS).write_text(text)
+            assert reading.compared(archive, tmp_path) == (([reading.CLAIMS], []) if is_same else ([], [reading.CLAIMS]))

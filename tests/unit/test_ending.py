@@ -15,7 +15,7 @@ from plimsoll.designs.nesting import gate
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import cgroup, disk, processes
 from plimsoll.measuring import lock, process, resources, strays, watch
-from plimsoll.runtimes import base, commands
+from plimsoll.runtimes import commands
 from plimsoll.workloads import loop, program_output
 
 from tests import disks
@@ -78,7 +78,7 @@ def test_a_command_that_cannot_be_killed_is_waited_for_in_bounds(monkeypatch, as
     monkeypatch.setattr(process.os, "kill", lambda *_: None)
     children, started = [], subprocess.Popen
     monkeypatch.setattr(
-        base.subprocess, "Popen", lambda *words, **more: children.append(started(*words, **more)) or children[0]
+        commands.subprocess, "Popen", lambda *words, **more: children.append(started(*words, **more)) or children[0]
     )
     try:
         with pytest.raises(Outage, match="sleep, process [0-9]+, was killed and does not end"):

@@ -296,7 +296,12 @@ def test_numbers_of_an_output_are_read(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("", "no number"), ("rate: 1\nrate: 2\n", "2 numbers"), ("rate: 1.2.3\n", "'1.2.3' is no number")],
+    [
+        ("", "no number for rate .*, because it is empty"),
+        ("speed: 3\n", "no number for rate .*; its last line is 'speed: 3'"),
+        ("rate: 1\nrate: 2\n", "2 numbers"),
+        ("rate: 1.2.3\n", "'1.2.3' is no number"),
+    ],
 )
 def test_an_output_without_the_number_or_with_two_does_not_count(tmp_path, text, problem):
     metrics = {"rate": {"source": "output", "pattern": r"rate: ([0-9.]+)"}}
@@ -321,6 +326,13 @@ def test_a_wrong_answer_does_not_count(tmp_path):
 def test_outputs_are_compared_without_what_may_differ(tmp_path):
     one, other = (outputs.digest(f"sum 5\ntook {seconds} s\n", [r"took .*"]) for seconds in (1, 2))
     assert one == other != outputs.digest("sum 6\ntook 1 s\n", [r"took .*"])
+    # The number that is measured is no part of the answer.
+    metrics = {"rate": {"source": "output", "pattern": "rate: ([0-9.]+)"}}
+    made = [
+        outputs.read(printed(tmp_path, f"sum {number}\nrate: {rate}\n"), RUN, {}, {"metrics": metrics})["output"]
+        for number, rate in ((5, 1.5), (5, 1.7), (6, 1.5))
+    ]
+    assert made[0] == made[1] != made[2]
     with pytest.raises(InvalidOutput, match="answers differ"):
         outputs.refuse_others([{"values": {}, "output": other}], {"output": "another"})
 
@@ -599,3 +611,29 @@ def test_cells_have_the_reason_why_a_program_is_not_on_this_host():
     other = {**program, "expected_seconds": 2.0, "minutes": 7}
     again = [cell for _, cell in cells.wanted({**study, "program": other}, {}, host, config, {"docker": "no engine"})]
     assert [cell["fingerprint"] for cell in again] == [cell["fingerprint"] for cell in made]
+
+
+def test_without_a_run_that_counts_there_is_no_ladder_and_the_reason_is_told(tmp_path):
+    assert effects.table(pd.DataFrame()).columns.tolist() == list(effects.COLUMNS)
+    pd.DataFrame({"reason": ["the machine was not idle", "the machine was not idle", "it was killed"]}).to_csv(
+        tmp_path / "runs.csv", index=False
+    )
+    assert stages.most_frequent(tmp_path) == ", mostly because the machine was not idle"
+
+
+def test_an_archive_of_more_runs_lies_beside_the_earlier_one(tmp_path):
+    """What was measured is in the earlier one, so it stays; and what a study has packed is not copied as the user's."""
+    assert folder_copy.archives(tmp_path, "my-study") == []
+    for expected in ("my-study.zip", "my-study-2.zip", "my-study-3.zip"):
+        path = folder_copy.next_archive(tmp_path, "my-study")
+        assert path.name == expected
+        path.write_bytes(b"x")
+    assert folder_copy.archives(tmp_path, "my-study")[-1] == path
+    study.write(tmp_path / "my-study.yaml", {})
+    (tmp_path / "my-study-5.zip").write_bytes(b"the user's")
+    assert sorted(folder_copy.left_out(tmp_path, sorted(one.name for one in tmp_path.iterdir()))) == [
+        "my-study-2.zip",
+        "my-study-3.zip",
+        "my-study.yaml",
+        "my-study.zip",
+    ]

@@ -109,7 +109,10 @@ def measure(
             _ask_for(targets, selection)
         if time and not targets:
             tasks.measure_for(time, selection.settings)
-        return steps.workflow(targets or ["all"], selection.settings)
+        status = steps.workflow(targets or ["all"], selection.settings)
+        if not status:
+            print("".join(f"Figure: {target}\n" for target in targets), end="", flush=True)
+        return status
 
 
 def _ask_for(targets: Sequence[str], selection: Selection) -> None:

@@ -30,7 +30,7 @@ Runtimes = Annotated[
     typer.Option(
         "--runtimes",
         metavar="NAME",
-        help="Only this runtime, and bare metal. Repeatable.",
+        help="Only this runtime, bare metal, and those that a study is about. Repeatable.",
         autocompletion=names.runtimes,
     ),
 ]

@@ -5,12 +5,17 @@ from pathlib import Path
 
 from plimsoll import paths
 
+# The folder in which the command was called.
+called_from = Path.cwd()
+
 
 def enter(directory: Path | None, *typed: Path | None) -> list[Path | None]:
     """Work in `directory`, which is made, or else in the project's folder. Return the paths that were typed before.
 
     They still lead where they did. A path that leads nowhere, and somewhere in the new folder, is meant there.
     """
+    global called_from
+    called_from = Path.cwd()
     there = directory or paths.PROJECT
     there.mkdir(parents=True, exist_ok=True)
     if there.resolve() == Path.cwd():
@@ -18,6 +23,11 @@ def enter(directory: Path | None, *typed: Path | None) -> list[Path | None]:
     kept = [path and (path if not path.exists() and (there / path).exists() else path.absolute()) for path in typed]
     os.chdir(there)
     return kept
+
+
+def read_on(path: Path) -> Path:
+    """Return a path of the folder in which a command works, so that it leads there from where the command was called."""
+    return path if Path.cwd() == called_from else path.absolute()
 
 
 def shown(path: Path, directory: Path | None) -> Path:

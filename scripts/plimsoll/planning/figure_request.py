@@ -1,4 +1,4 @@
-"""Figures that are asked for by name after a time was given: they get all runs of their cells, however long that takes."""
+"""Figures that the user names after a time was given: they get all runs of their cells, however long that takes."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -65,10 +65,13 @@ def read(folder: Path, run: dict, own: dict[str, float], parameters: dict) -> Ti
         "faults": float(run["minor_faults"] + run["major_faults"]),
         **own,
     }
-    for name, metric in parameters.get("metrics", {}).items():
+    metrics = parameters.get("metrics", {})
+    for name, metric in metrics.items():
         values[name] = number(name, metric, printed, folder / "work")
     _check(parameters.get("check"), folder)
-    return {"values": values, "output": digest(printed, parameters.get("filter", []))}
+    # A number that is measured differs from run to run, and is no sign of a wrong answer.
+    measured = [metric["pattern"] for metric in metrics.values() if metric["source"] != "json"]
+    return {"values": values, "output": digest(printed, [*parameters.get("filter", []), *measured])}
 
 
 def number(name: str, metric: dict, printed: str, folder: Path) -> float:
@@ -78,7 +81,9 @@ def number(name: str, metric: dict, printed: str, folder: Path) -> float:
     found = re.findall(metric["pattern"], printed, re.MULTILINE)
     if len(found) != 1:
         what = "no number" if not found else f"{len(found)} numbers"
-        raise InvalidOutput(f"the output has {what} for {name} ({quote(metric['pattern'])})")
+        last = next((line for line in reversed(printed.splitlines()) if line.strip()), "")
+        ends = f"; its last line is {quote(last)}" if last else ", because it is empty"
+        raise InvalidOutput(f"the output has {what} for {name} ({quote(metric['pattern'])}){ends}")
     if not NUMBER.fullmatch(found[0]):
         raise InvalidOutput(f"{quote(found[0])} is no number, and {name} needs one ({quote(metric['pattern'])})")
     return float(found[0])

@@ -15,7 +15,7 @@ from plimsoll.errors import PlimsollError, quote
 from plimsoll.spelling import hint
 
 QUESTION = "RQ1"
-# Keys of a file of claims for `judge`. Those of a study's own claims (config/claims) have two more.
+# Keys of a file of claims for `judge`. The last two are for the claims of our own studies (config/claims).
 KEYS = ("claims", "questions", "study", "words")
 # Quantities of runs that Plimsoll has made itself: what carried messages, and the references of ranks.
 OF_STUDIES = ("transport", "memory contention ratio")

@@ -10,7 +10,7 @@ from plimsoll.spelling import hint
 # Units of time, of which less is better, and ends of units of rates, of which more is.
 TIMES = ("s", "ms", "us", "µs", "ns", "min", "h", "seconds")
 RATES = ("/s", "bit/s", "flops", "flop/s")
-# Columns that number the runs of a cell, so that they are no factor unless somebody names them as one.
+# Columns that number the runs of a cell, so that they are factors only if the user names them as such.
 RUNS = ("repetition", "rep", "replicate", "iteration", "trial", "run_id")
 
 
@@ -34,7 +34,7 @@ class Row:
     block: str = ""
     session: str = ""
     machine: str = ""
-    left_out: tuple[str, ...] = ()  # columns that seem to be other metrics, which nobody named
+    left_out: tuple[str, ...] = ()  # columns that seem to be metrics, and that are not named
 
     @property
     def summarised(self) -> bool:

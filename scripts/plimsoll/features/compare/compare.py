@@ -67,7 +67,8 @@ def _told(each: dict, paths: tuple[Path, Path], terms, ended, out: Path | None, 
     if json:
         print(next(path for path in written if path.suffix == ".json").read_text().strip())
     else:
-        screen.tell(lambda width: text.text(each, paths, terms, all, written, ended, width))
+        pages = [place.read_on(path) for path in written]
+        screen.tell(lambda width: text.text(each, paths, terms, all, pages, ended, width))
     if ended.status == studies.NOT_COMPARABLE:
         raise PlimsollError(f"{capital(ended.reason)}.")
     return ended.status

@@ -126,7 +126,8 @@ def refuse_short(study: Study, folder: Path, runtimes: Sequence[str]) -> None:
     if seconds > 60 * minutes:
         raise PlimsollError(
             f"{LEAST} blocks of {len(runtimes)} runtimes take about {math.ceil(seconds / 6) / 10} minutes, and the study has "
-            f"{minutes:g}: give more with --minutes, or in {study['id']}.yaml. Nothing was measured."
+            f"{minutes:g}: give more with --minutes, or in {study['id']}.yaml, or make the program shorter. Nothing was "
+            "measured."
         )
 
 
