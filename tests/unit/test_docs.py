@@ -32,7 +32,7 @@ PLACEHOLDER = re.compile(r"[A-Z_\[\].<>=]+(=[A-Z]+)?|.*\.\.\..*|.*[\[\]<>].*")
 WRITTEN = ("README.md", "docs/tutorials", "docs/how-to")
 # Words of a page, with its code and tables.
 README = 800
-HOW_TO = range(150, 701)
+HOW_TO = range(300, 701)
 # Words of the sentences of all pages together, without code, tables, reports and the changelog.
 WHOLE = 17_000
 # A paragraph with more numbers than this should be a table. Names of figures and sections, code and links are not counted.

@@ -4,6 +4,7 @@ import json
 import math
 import os
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -637,3 +638,11 @@ def test_an_archive_of_more_runs_lies_beside_the_earlier_one(tmp_path):
         "my-study.yaml",
         "my-study.zip",
     ]
+
+
+def test_an_interval_without_0_that_is_undecided_has_the_reason():
+    """It is of one comparison, and many are made."""
+    row = SimpleNamespace(change=-0.55, low=-0.697, high=-0.399, p_holm=0.07, n=4, deviation=0.2)
+    told = program_answer._alike(row)
+    assert told.startswith("undecided [") and "may show it by chance (p 0.07 for all of them" in told
+    assert "can find" in program_answer._alike(SimpleNamespace(**{**vars(row), "high": 0.1}))

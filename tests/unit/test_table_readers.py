@@ -155,17 +155,29 @@ def test_statements_about_another_tools_results_are_judged(tmp_path):
     assert result["verdict"] == "reproduced" and result["comparisons"] == 2
 
 
-def test_criterion_is_judged_to_a_page(tmp_path):
-    """Its factors have names that tables of results do not have."""
-    claim = {
-        "statement": "A HashMap is faster.",
-        "a": {"function": ["HashMap"]},
-        "b": {"function": ["BTreeMap"]},
-        "expected": "lower",
-    }
+# A claim about a file of each tool, and how many runs of a side it has at least.
+JUDGED = {
+    "readers/criterion": ({"function": ["HashMap"]}, {"function": ["BTreeMap"]}, 20),
+    "readers/google-benchmark.json": ({"benchmark": ["StableSort"]}, {"benchmark": ["Sort"]}, 6),
+    "readers/reframe-perflog.log": ({"tool": ["zstd"]}, {"tool": ["gzip"]}, 4),
+    "readers/reframe-report.json": ({"tool": ["zstd"]}, {"tool": ["gzip"]}, 4),
+    "readers/phoronix.xml": ({"test": ["Level: 5"]}, {"test": ["Level: 1"]}, 5),
+    "readers/outputs": ({"folder": ["threads-2"]}, {"folder": ["threads-1"]}, 4),
+}
+
+
+@pytest.mark.parametrize(("file", "about"), JUDGED.items())
+def test_what_each_tool_wrote_is_judged_to_a_page(file, about, tmp_path):
+    a, b, runs = about
+    claim = {"statement": "Side a is higher than side b.", "a": a, "b": b, "expected": "higher", "holds": "average"}
     (tmp_path / "claims.yaml").write_text(yaml.safe_dump({"claims": [claim]}))
-    found = judged_study.of_files([READERS / "criterion"], tmp_path / "claims.yaml")
-    assert found.results[0]["comparisons"] == 2 and found.results[0]["n_least"] == 20
+    found = judged_study.of_files([TABLES / file], tmp_path / "claims.yaml")
+    [result] = found.results
+    assert (
+        result["comparisons"]
+        and result["n_least"] == runs
+        and result["verdict"] in ("reproduced", "contradicted", "inconclusive")
+    )
     assert outputs.write(found, tmp_path / "out", []).is_file()
 
 

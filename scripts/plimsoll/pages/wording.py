@@ -274,7 +274,8 @@ def rests_on(claim: dict, rows: list[dict]) -> str:
     """
     if claim["holds"] == verdicts.AVERAGE and claim["whole"]:
         return f"n = {int(claim['whole']['n'])}"
-    deciding_rows = [row for row in rows if row["verdict"] == claim["verdict"]]
+    is_open = claim["verdict"] == verdicts.INCONCLUSIVE
+    deciding_rows = rows if is_open else [row for row in rows if row["verdict"] == claim["verdict"]]
     numbers = [row["n"] for row in deciding_rows if row["n"]] or [row["n"] for row in rows if row["n"]]
     return f"n = {_numbers(numbers)}" if numbers else verdicts.UNMEASURED
 
