@@ -90,6 +90,11 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def many(number: int, what: str) -> str:
+    """Return a number of things in words: `1 claim`, `2 claims`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def first_of(names: Sequence[str], most: int = 3, between: str = ", ") -> str:
     """Join the first `most` of many names for a sentence, with the number of the others."""
     more = [f"{len(names) - most} more"] if len(names) > most else []

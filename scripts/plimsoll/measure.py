@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from plimsoll import designs, runtimes, spelling
 from plimsoll.errors import Lasting, Outage, PlimsollError, Unavailable, run_guarded
@@ -112,7 +113,7 @@ def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets:
             seconds = (begun - since) / len(settled)
             progress.finish(runs[path].study_folder / "progress", runs[path].name, seconds, written[path])
         if not any(one["status"] in status.COUNTED for one in settled.values()):
-            _after_failure().skip_failing(runs[next(iter(settled))])
+            _repair_module().skip_failing(runs[next(iter(settled))])
     return written
 
 
@@ -125,7 +126,7 @@ def _system(run: Run) -> str:
     try:
         return system.identity(run.study_folder, runtime)
     except Unavailable as problem:
-        _after_failure().repair(
+        _repair_module().repair(
             run,
             Outage(f"{runtime.label} does not answer ({problem})", f"install it again ({spelling.command('setup')} does)"),
         )
@@ -162,7 +163,7 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
             first = runs[next(iter(earlier))]
             if interrupted > INTERRUPTIONS:
                 raise Outage(f"{problem.cause}, in {interrupted} attempts at {first.cell['path']}", problem.remedy)
-            _after_failure().repair(first, problem)
+            _repair_module().repair(first, problem)
         if settled:
             yield settled
 
@@ -288,14 +289,14 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
                 if found.get(cell["path"], {}).get("status") == status.FAILED:
                     process.cut(folder_of(folder, cell), process.LEFT_BYTES)
             room.refuse_filled()
-        _after_failure().examine(run, None if attempts.LIMITS_MEMORY else killed)
+        _repair_module().examine(run, None if attempts.LIMITS_MEMORY else killed)
         if any(outcome["status"] == status.FAILED for outcome in found.values()):
             # A killed engine may have started a container after the attempt gave it up.
             lock.sweep(runtimes.known().values())
     return found
 
 
-def _after_failure():
+def _repair_module() -> ModuleType:
     """Return the module that is needed only after something went wrong. A successful run does not import it."""
     from plimsoll import run_repair
 

@@ -14,6 +14,7 @@ from plimsoll import designs, measure, run_repair
 from plimsoll.errors import Lasting, Outage, Unavailable
 from plimsoll.interchange import Cell, Image, Plan
 from plimsoll.measuring import status
+from plimsoll.measuring.attempt import Run
 
 # Repetition number of a trial. No run of a plan has it.
 REPETITION = 0
@@ -39,9 +40,9 @@ def trials(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, 
     return made
 
 
-def _runs(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, measure.Run]:
+def _runs(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, Run]:
     """Return one run per kind, from the first study that has this kind."""
-    runs: dict[str, measure.Run] = {}
+    runs: dict[str, Run] = {}
     for folder, plan in plans.items():
         design = designs.find(plan["design"])
         by_kind: dict[str, list[Cell]] = {}
@@ -51,11 +52,11 @@ def _runs(plans: Mapping[Path, Plan], image: Image, runtime: str) -> dict[str, m
         quiet = {**plan, "limits": {**plan["limits"], **LIMITS}}
         for kind in by_kind.keys() - runs.keys():
             if cell := design.cells.trial(plan, by_kind[kind]):
-                runs[kind] = measure.Run(quiet, cell, REPETITION, folder, image)
+                runs[kind] = Run(quiet, cell, REPETITION, folder, image)
     return dict(sorted(runs.items()))
 
 
-def _problem(run: measure.Run) -> str | None:
+def _problem(run: Run) -> str | None:
     """Return why a run does not work; None if it does. Raise Lasting if no run of any runtime would count."""
     reason = None
     for _ in range(ATTEMPTS):

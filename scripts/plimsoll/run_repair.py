@@ -44,11 +44,11 @@ def examine(run: Run, killed: int | None = None) -> None:
     private.refuse_missing(lock.TEMPORARY.parent)
     for folder in (run.study_folder / "raw", lock.TEMPORARY.parent):
         resources.refuse_full(folder)
-    for one in means(run):
+    for one in resources_of(run):
         one.examine(run.image)
 
 
-def means(run: Run) -> list:
+def resources_of(run: Run) -> list:
     """Return the resources of a run: its runtime, and those that its design adds."""
     others = designs.find(run.plan["design"]).attempts.others(run.cell)
     return list(dict.fromkeys([runtimes.find(run.cell["runtime"]), *others]))
@@ -68,7 +68,7 @@ def repair(run: Run, problem: Outage) -> None:
 
     resources.restore(problem, look_again, lambda outage: _repair(run, outage))
     lock.sweep(runtimes.known().values())
-    system.note(run.study_folder, [one for one in means(run) if isinstance(one, runtimes.Runtime)])
+    system.note(run.study_folder, [one for one in resources_of(run) if isinstance(one, runtimes.Runtime)])
 
 
 def _repair(run: Run, problem: Outage) -> None:
@@ -76,5 +76,5 @@ def _repair(run: Run, problem: Outage) -> None:
     if isinstance(problem, ImageGone):
         restore.restore(run.image)
     else:
-        for one in means(run):
+        for one in resources_of(run):
             one.revive()

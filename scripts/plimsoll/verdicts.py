@@ -92,15 +92,15 @@ def judge(
     decision on a claim. `name` begins the ids of claims.
 
     Raise PlimsollError for a column, metric, factor or level that is not there; the message names the nearest. Raise it
-    also for a value that is no number or has no logarithm, two units or two better directions in one metric, and no cell with
+    also for a value that is no number or has no logarithm, two units or two better directions in one metric, or no cell with
     three runs. An argument of another form than is said here is refused, too.
     """
     from plimsoll.designs.table import claim_file, judged_study, study_file
     from plimsoll.designs.table.metrics import at_all
     from plimsoll.designs.table.rows import of_table
 
-    document = {"id": name, "metrics": dict(metrics or {}), "columns": dict(columns or {}), "alpha": alpha}
-    document |= {"factors": list(factors)} if factors is not None else {}
+    document = {"id": name, "metrics": metrics or {}, "columns": columns or {}, "alpha": alpha}
+    document |= {"factors": factors if isinstance(factors, str) else list(factors)} if factors is not None else {}
     study_file.check_keys(document, name)
     written = claim_file.of_list(claims)
     roles = study_file.columns_of(document, written.written)

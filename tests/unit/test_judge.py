@@ -18,7 +18,7 @@ from plimsoll.analysis.summaries import Summary
 from plimsoll.claims import book, compare, findings, quantities, verdicts
 from plimsoll.cli import place
 from plimsoll.config import studies
-from plimsoll.designs.table import independence, judged_study, metrics, outputs, study_file, verdict_text
+from plimsoll.designs.table import assumptions, judged_study, metrics, outputs, study_file, verdict_text
 from plimsoll.errors import PlimsollError
 from plimsoll.measuring import plan_file
 from plimsoll.verdicts import judge, judge_study
@@ -111,7 +111,7 @@ def test_claims_and_data_need_no_study(tmp_path):
     table["memory"] = np.tile([0.5, 0.9], len(table) // 2)
     table.to_csv(tmp_path / "results.csv", index=False)
     found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
-    assert found.study["factors"] == ["level", "file", "memory"] and found.notes == []
+    assert found.study["factors"] == ["level", "file", "memory"] and "so it is a factor" in found.notes[0]
     found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml", factors=["level", "file"])
     assert found.study["factors"] == ["level", "file"]
 
@@ -455,7 +455,7 @@ def test_values_that_are_the_same_in_every_run_stay_open_and_the_page_says_why(t
     found = judged_study.of_file(written(tmp_path, table, [HIGHER, {**HIGHER, "expected": "no_difference"}]))
     assert [one["verdict"] for one in found.results] == ["inconclusive"] * 2
     outputs.write(found, tmp_path / "out", [])
-    said = independence.said(found.source.rows, pd.read_csv(tmp_path / "out/cells.csv"))[2]
+    said = assumptions.said(found.source.rows, pd.read_csv(tmp_path / "out/cells.csv"))[2]
     page = (tmp_path / "out/report.html").read_text()
     assert said.startswith("In 2 of 2 cells, all runs have the same value.") and "No test can decide between two" in page
 
@@ -474,8 +474,8 @@ def test_what_rows_without_blocks_assume_is_said(tmp_path):
     assert (cells["lag1"] > 0.5).all() and (cells["effective"] < 12).all()
     page = (tmp_path / "out/report.html").read_text()
     assert "All rows are taken as independent runs" in page and "Welch" in page and "looks like a difference" in page
-    steady = independence.lag1(np.exp(np.random.default_rng(4).normal(0, 0.05, 2000)))
-    assert abs(steady) < 0.1 and independence.effective(30, -0.2) == 30
+    steady = assumptions.lag1(np.exp(np.random.default_rng(4).normal(0, 0.05, 2000)))
+    assert abs(steady) < 0.1 and assumptions.effective(30, -0.2) == 30
 
 
 def test_means_are_compared_by_welchs_test():

@@ -4,7 +4,9 @@ import json
 import re
 import shutil
 import zipfile
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -432,7 +434,10 @@ def test_means_test_no_trend_and_no_spread_and_the_reason_says_so(tmp_path):
 def test_two_files_of_the_same_runs_are_noted(tmp_path):
     claim = {"statement": "zstd is faster.", "a": {"tool": ["zstd"]}, "b": {"tool": ["gzip"]}, "expected": "higher"}
     both = of_data(tmp_path, READERS / "reframe-perflog.log", READERS / "reframe-report.json", claims=[claim])
-    assert len(both.notes) == 1 and "have the same values. If they are of the same runs, these count twice" in both.notes[0]
+    assert (
+        len(both.notes) == 1
+        and "have the same values. If they are of the same runs, these count more than once" in both.notes[0]
+    )
     assert of_data(tmp_path, READERS / "reframe-perflog.log", claims=[claim]).notes == []
 
 
@@ -473,7 +478,7 @@ def test_a_key_that_a_file_of_claims_does_not_have_is_refused(tmp_path):
     rows().to_csv(tmp_path / "results.csv", index=False)
     (tmp_path / "paper.yaml").write_text(yaml.safe_dump({"factors": ["level"], "claims": CLAIMS}))
     with pytest.raises(
-        PlimsollError, match=r"paper.yaml, line \d+: unknown key 'factors'; a file of claims has claims, questions"
+        PlimsollError, match=r"paper.yaml, line \d+: unknown key 'factors'; a file of claims has claims and questions"
     ):
         judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
 
@@ -483,3 +488,49 @@ def test_a_number_of_the_run_is_no_factor():
     for name in ("repetition", "rep", "Run_ID"):
         table = rows().rename(columns={"block": name})
         assert list(judge(table, CLAIMS).verdicts.values()) == VERDICTS
+
+
+def test_a_size_that_is_not_relative_to_side_b_may_be_below_minus_one():
+    """Relative to side a, three times as much is -2; and the rates of some papers are in percentage points."""
+    for of in ("(a - b) / a", "a - b (difference of rates)"):
+        claim = {**HIGHER, "magnitude": {"low": -3, "high": -2, "of": of}}
+        assert judge(rows(), [claim]).verdicts == {"table-c01": "reproduced"}
+    untestable = {**HIGHER, "magnitude": {"low": -30, "high": -20, "of": "(a - b) / b"}, "untestable": "it is not measured"}
+    assert judge(rows(), [untestable]).results[0]["reason"] == "it is not measured"
+
+
+def test_a_column_n_is_a_factor_without_deviations():
+    """It is then the size of a problem. Beside `sd` or `mean` it is a number of values."""
+    table = rows().rename(columns={"file": "n"})
+    assert judge(table, CLAIMS[:1]).comparisons["cell_a"].tolist() == ["9/x", "9/y"]
+    assert judge(table.assign(sd=0.1, n=5), CLAIMS[:1]).comparisons["cell_a"].tolist() == ["9"]
+
+
+def test_what_was_concluded_about_columns_is_noted(tmp_path):
+    wide = rows().rename(columns={"value": "time", "block": "trial"}).drop(columns=["metric", "unit"])
+    wide["load"] = np.tile([0.5, 0.9], len(wide) // 2)
+    notes = judge(wide, CLAIMS[:2], metrics={"time": {"unit": "s"}}).notes
+    assert [note.partition(",")[0] for note in notes] == [
+        "The column trial numbers the runs",
+        "The column load has decimal numbers that come again and again",
+    ]
+    # A trial that has a name is a factor.
+    named = wide.drop(columns="load").assign(trial=np.repeat(["early", "late"], len(wide) // 2))
+    assert judge(named, CLAIMS[:2], metrics={"time": {"unit": "s"}}).comparisons["cell_a"].str.contains("early").any()
+
+
+def test_factors_are_named_on_the_command_line_and_the_page_from_there(tmp_path, monkeypatch, capsys):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    rows().to_csv("results.csv", index=False)
+    Path("paper.yaml").write_text(yaml.safe_dump({"claims": CLAIMS[:2]}))
+    monkeypatch.setattr(place.paths, "PROJECT", tmp_path)
+    assert cli.main(["judge", "--claims", "paper.yaml", "--data", "results.csv", "--factors", "level"]) == 0
+    assert f"Read on: {tmp_path}/results/judged/paper/report.html" in capsys.readouterr().out
+    found = pd.read_csv(tmp_path / "results/judged/paper/comparisons.csv", dtype=str)
+    assert set(found["cell_a"]) == {"9"}
+
+
+def test_an_order_needs_what_it_expects(tmp_path):
+    order = {"statement": "From small to large.", "order": [{"level": ["1"]}, {"level": ["9"]}]}
+    assert "it has no 'expected'" in refusal(tmp_path, rows(), [order])

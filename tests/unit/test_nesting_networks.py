@@ -302,9 +302,9 @@ def test_a_run_needs_what_both_of_its_ends_need(plan, plan_of, small_host, monke
     assert needed == {LOCAL: ["bare"], "cpu/bare/1/0": []}
     far = plan_of({**small_host, "second_host": FAR})
     run = Run(far, far["cells"][REMOTE], 1, None, {"tag": "x"})
-    assert [one.name for one in run_repair.means(run)] == ["docker", "bare", "root@far"]
+    assert [one.name for one in run_repair.resources_of(run)] == ["docker", "bare", "root@far"]
     asked = []
-    for one in run_repair.means(run)[:2]:
+    for one in run_repair.resources_of(run)[:2]:
         monkeypatch.setattr(one, "examine", lambda image, name=one.name: asked.append(name))
     monkeypatch.setattr(second_host, "SshMachine", Silent)
     monkeypatch.setattr(run_repair.lock, "TEMPORARY", tmp_path / "none")

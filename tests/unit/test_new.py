@@ -191,3 +191,16 @@ def test_questions_are_those_of_what_a_study_is_of(tmp_path, monkeypatch, capsys
         new.new("study", "own", of="program")
     assert len(asked) == 3 and sorted(path.name for path in tmp_path.iterdir()) == ["sorting"]
     new.new("study", "other", data=str(data), metric="real_time", better="higher")
+
+
+@pytest.mark.parametrize(
+    ("metric", "better"),
+    [("wall_time", "lower"), ("throughput", "higher"), ("read_bandwidth", "higher"), ("rate", None), ("time_score", None)],
+)
+def test_the_better_direction_follows_from_a_name_or_is_asked_for(metric, better):
+    """A rate may be of errors. Nothing is guessed that would reverse a recommendation."""
+    if better:
+        assert study._by_name(metric) == better
+    else:
+        with pytest.raises(PlimsollError, match="Nothing says whether a higher or a lower .* Add --better higher"):
+            study._by_name(metric)

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from plimsoll.claims import book, findings, result_counts
-from plimsoll.pages import procedure_words, verdict_page
+from plimsoll.claims import book, findings, result_counts, verdicts
+from plimsoll.pages import procedure_words, verdict_page, wording
 
 from tests.conftest import built
 
@@ -118,3 +118,10 @@ def test_the_second_answer_counts_sizes_of_what_is_reproduced():
         {"verdict": "contradicted", "size": "opposite"},
     ]
     assert result_counts.sizes(results) == {"sized": 2, "as_large": 1, "in_part": 1}
+
+
+def test_an_open_claim_rests_on_the_runs_of_all_its_comparisons():
+    """One of them may have fewer runs than the others because a row is missing."""
+    rows = [{"verdict": "inconclusive", "n": 8}, {"verdict": "reproduced", "n": 7}]
+    for verdict, said in (("reproduced", "n = 7"), (verdicts.INCONCLUSIVE, "n = 7 to 8")):
+        assert wording.rests_on({"holds": "each", "whole": None, "verdict": verdict}, rows) == said

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from plimsoll import runtimes
+from plimsoll import features, runtimes
 from plimsoll.designs.program import attempts, effects, ladder, outputs, process_view, side_differences
 from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
@@ -625,16 +625,16 @@ def test_without_a_run_that_counts_there_is_no_ladder_and_the_reason_is_told(tmp
 def test_an_archive_of_more_runs_lies_beside_the_earlier_one(tmp_path):
     """What was measured is in the earlier one, so it stays; and what a study has packed is not copied as the user's."""
     assert folder_copy.archives(tmp_path, "my-study") == []
-    for expected in ("my-study.zip", "my-study-2.zip", "my-study-3.zip"):
+    for expected in ("my-study.zip", "my-study.2.zip", "my-study.3.zip"):
         path = folder_copy.next_archive(tmp_path, "my-study")
         assert path.name == expected
         path.write_bytes(b"x")
     assert folder_copy.archives(tmp_path, "my-study")[-1] == path
     study.write(tmp_path / "my-study.yaml", {})
-    (tmp_path / "my-study-5.zip").write_bytes(b"the user's")
+    (tmp_path / "my-study-2.zip").write_bytes(b"of the study my-study-2, or the user's")
     assert sorted(folder_copy.left_out(tmp_path, sorted(one.name for one in tmp_path.iterdir()))) == [
-        "my-study-2.zip",
-        "my-study-3.zip",
+        "my-study.2.zip",
+        "my-study.3.zip",
         "my-study.yaml",
         "my-study.zip",
     ]
@@ -646,3 +646,14 @@ def test_an_interval_without_0_that_is_undecided_has_the_reason():
     told = program_answer._alike(row)
     assert told.startswith("undecided [") and "may show it by chance (p 0.07 for all of them" in told
     assert "can find" in program_answer._alike(SimpleNamespace(**{**vars(row), "high": 0.1}))
+
+
+def test_what_was_not_measured_again_is_not_packed_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake").mkdir()
+    for content, made in (("five", ["my-x.zip"]), ("five", ["my-x.zip"]), ("seven", ["my-x.2.zip", "my-x.zip"])):
+        pack = lambda study, results, target, say, text=content: target.write_text(text)  # noqa: E731
+        monkeypatch.setattr(features, "find", lambda name, pack=pack: pack)
+        trying._archive({"id": "my-x"})
+        assert sorted(path.name for path in tmp_path.glob("*.zip")) == made
+    assert (tmp_path / "my-x.zip").read_text() == "five"

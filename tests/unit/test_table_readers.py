@@ -192,10 +192,12 @@ def test_a_file_of_criterions_is_read_by_its_content_wherever_it_is(tmp_path, mo
 
 def test_runs_that_failed_are_refused_or_left_out(tmp_path):
     timed = json.loads((TABLES / "zstd/block-01.json").read_text())
-    timed["results"][1]["exit_codes"] = [127]
-    (tmp_path / "timed.json").write_text(json.dumps(timed))
-    with pytest.raises(PlimsollError, match=r"result 2: 1 of 1 runs of './zz compress 3' failed \(exit status 127\)"):
-        readers.read(tmp_path / "timed.json", None, Columns())
+    # A run that a signal has killed has no exit status.
+    for code in (127, None):
+        timed["results"][1]["exit_codes"] = [code]
+        (tmp_path / "timed.json").write_text(json.dumps(timed))
+        with pytest.raises(PlimsollError, match=rf"result 2: 1 of 1 runs of './zz compress 3' failed \(exit status {code}\)"):
+            readers.read(tmp_path / "timed.json", None, Columns())
     stream = (READERS / "outputs/threads-1/stream-1.txt").read_text()
     (tmp_path / "stream.txt").write_text(stream + "Failed Validation on array a[]\n")
     with pytest.raises(PlimsollError, match="STREAM says Failed Validation"):
@@ -211,13 +213,16 @@ def test_tests_of_one_name_in_two_files_are_two_cells(tmp_path):
 
 
 def test_google_benchmark_with_two_units_and_counters(tmp_path):
+    """A counter may be 0, or not be about speed, so it is read only if a claim or a study names it as a metric."""
     found = json.loads((READERS / "google-benchmark.json").read_text())
     first, other = found["benchmarks"][:2]
     runs = [{**first, "time_unit": "ms", "real_time": 2.0, "swaps": 7.0}, {**other, "time_unit": "ns", "real_time": 4.0}]
-    failed = {**first, "error_occurred": True, "real_time": 0.0}
-    (tmp_path / "two.json").write_text(json.dumps({**found, "benchmarks": [*runs, failed]}))
+    not_run = [{**first, "error_occurred": True, "real_time": 0.0}, {**first, "skipped": True, "real_time": 0.0}]
+    (tmp_path / "two.json").write_text(json.dumps({**found, "benchmarks": [*runs, *not_run]}))
     rows = readers.read(tmp_path / "two.json", None, Columns())[1]
     assert [(row.unit, row.value) for row in rows if row.metric == "real_time"] == [("s", 0.002), ("s", pytest.approx(4e-9))]
+    assert {row.metric for row in rows} == {"real_time", "cpu_time", "items_per_second"}
+    rows = readers.read(tmp_path / "two.json", None, Columns(metrics={"swaps": "swaps"}))[1]
     assert [row.value for row in rows if row.metric == "swaps"] == [7.0]
 
 

@@ -119,7 +119,7 @@ def test_what_a_run_needs_is_examined_without_the_user_s_variables(tmp_path, mon
     monkeypatch.setattr(run_repair, "examine", lambda run: seen.append(dict(os.environ)))
     monkeypatch.setattr(run_repair.lock, "sweep", lambda runtimes: None)
     monkeypatch.setattr(run_repair.system, "note", lambda folder, runtimes: None)
-    monkeypatch.setattr(run_repair, "means", lambda run: [])
+    monkeypatch.setattr(run_repair, "resources_of", lambda run: [])
     seen = []
     run_repair.repair(Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "look who stopped it"))
     assert len(seen) == 1 and "DOCKER_DEFAULT_PLATFORM" not in seen[0] and seen[0]["HOME"] == str(tmp_path / "home")

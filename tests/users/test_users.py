@@ -276,7 +276,8 @@ def test_a_container_of_a_user_of_podman_may_do_what_the_table_says_and_no_more(
 LOOK = """
 import json, shutil, sys
 from plimsoll import runtimes
-from plimsoll.runtimes.base import LABEL, Spec, output
+from plimsoll.runtimes.base import LABEL, Spec
+from plimsoll.runtimes.commands import output
 from plimsoll.measuring import lock
 words, podman = ["sh", "-c", sys.argv[1]], runtimes.find("podman-rootless")
 with open("results/images/hpcc.json") as file:

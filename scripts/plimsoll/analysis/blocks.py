@@ -246,7 +246,7 @@ def about_zero(
     differences, such as a logarithm. The deviation is that of one block. Where blocks are batched (`units`), it
     contains what consecutive blocks have in common.
 
-    `lent` is what similar comparisons lend to one of fewer than BATCHED blocks (plimsoll.analysis.spreads). A
+    `lent` is what similar comparisons lend to one of fewer than independence.BATCHED blocks (plimsoll.analysis.spreads). A
     comparison with more blocks, or with sessions in their place, uses its own spread.
     """
     independent = independence.units(differences, which)

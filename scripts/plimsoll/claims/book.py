@@ -14,6 +14,8 @@ from plimsoll.errors import PlimsollError, quote
 CLAIMS = paths.CONFIG / "claims"
 # Key by which the sides of a claim can differ in the metric, as they differ in a factor.
 METRIC = "metric"
+# What a printed size is relative to, mostly.
+OF_B = "(a - b) / b"
 # What is expected if a difference downwards is limited by the margin.
 LOSS_BOUNDED = ("not_lower", "no_difference")
 # Keys of a claim that are only for readers. All other keys decide its verdict and form its encoding.
@@ -190,9 +192,10 @@ def _check_margin(source: str, claim: dict) -> None:
     Raise it too for a loss of 100 % or more, which no value can have: a percentage was then written in place of a share.
     A claim with parts is checked part by part.
     """
-    relative = "parts" not in claim and not claim.get("quantity")
+    relative = not {"parts", "untestable"} & claim.keys() and not claim.get("quantity")
     magnitude = claim.get("magnitude", {})
-    if relative and (low := next((one for one in map(magnitude.get, ("low", "high")) if one is not None and one < -1), None)):
+    sizes = [size for size in map(magnitude.get, ("low", "high")) if size is not None and magnitude["of"] == OF_B]
+    if relative and (low := min(sizes, default=0)) < -1:
         raise PlimsollError(
             f"{source}: magnitude: {low:g} is a loss of {-100 * low:g} %, and nothing can lose more than 100 %. Write shares: "
             f"{low / 100:g} for {-low:g} %."

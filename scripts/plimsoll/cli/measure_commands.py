@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from plimsoll import features, tasks
 from plimsoll.cli import names, options, place, steps
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, many
 
 # The profile whose number of repetitions follows from a time.
 TIMED = "quick"
@@ -86,7 +86,8 @@ def measure(
 ) -> int:
     """Measure, and make the `targets`, or all pages without one. Return the exit status of the workflow.
 
-    `first` is called before anything is measured: it begins again. With targets, nothing else is measured.
+    `first` is called before anything is measured: it begins again. With targets, nothing else is measured, and their paths
+    are printed at the end (`Figure: ...`).
     """
     from plimsoll.terminal import interruption
 
@@ -125,7 +126,10 @@ def _ask_for(targets: Sequence[str], selection: Selection) -> None:
     loaded = studies.load(study, designs.known())
     shown = [Path(target).stem for target in targets]
     if cells := figure_request.ask(Path("results", study), selection.profile, loaded, shown):
-        print(f"plimsoll: {study}: {cells} cells that had less than this in the given time are measured too.", flush=True)
+        print(
+            f"plimsoll: {study}: {many(cells, 'cell')} of the figure had too few runs in the given time: these follow.",
+            flush=True,
+        )
 
 
 def refuse_with_archive(*others: object) -> None:

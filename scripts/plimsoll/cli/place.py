@@ -5,8 +5,8 @@ from pathlib import Path
 
 from plimsoll import paths
 
-# The folder in which the command was called.
-called_from = Path.cwd()
+# The folder in which the command was called, once it works in another one.
+_CALLED_FROM: list[Path] = []
 
 
 def enter(directory: Path | None, *typed: Path | None) -> list[Path | None]:
@@ -14,8 +14,7 @@ def enter(directory: Path | None, *typed: Path | None) -> list[Path | None]:
 
     They still lead where they did. A path that leads nowhere, and somewhere in the new folder, is meant there.
     """
-    global called_from
-    called_from = Path.cwd()
+    _CALLED_FROM[:] = [Path.cwd()]
     there = directory or paths.PROJECT
     there.mkdir(parents=True, exist_ok=True)
     if there.resolve() == Path.cwd():
@@ -25,9 +24,9 @@ def enter(directory: Path | None, *typed: Path | None) -> list[Path | None]:
     return kept
 
 
-def read_on(path: Path) -> Path:
+def from_call(path: Path) -> Path:
     """Return a path of the folder in which a command works, so that it leads there from where the command was called."""
-    return path if Path.cwd() == called_from else path.absolute()
+    return path.absolute() if _CALLED_FROM and Path.cwd() != _CALLED_FROM[0] else path
 
 
 def shown(path: Path, directory: Path | None) -> Path:

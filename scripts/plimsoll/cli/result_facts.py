@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import paths, spelling
-from plimsoll.claims import result_counts
 from plimsoll.config.studies import Study
 
 RESULTS = Path("results")
@@ -26,6 +25,7 @@ class Facts(NamedTuple):
 
 def study(named: Study) -> Facts:
     """Return a study's answer and its most telling claims, as at the end of measuring."""
+    from plimsoll.claims import result_counts
     from plimsoll.pages import verdict_page
     from plimsoll.terminal import results_summary
 

@@ -24,5 +24,5 @@ def bring_back(results: Path) -> None:
 
 
 def newer(path: str, moment: int) -> bool:
-    """Whether a file was changed after a moment (nanoseconds since 1970)."""
+    """Return whether a file was changed after a moment (nanoseconds since 1970)."""
     return os.stat(path).st_mtime_ns > moment

@@ -22,6 +22,8 @@ def ask(folder: Path, profile: str, study: Study, names: Sequence[str]) -> int:
     if not asked.exact or not (folder / "plan.json").exists():
         return 0
     plan = plan_file.read(folder / "plan.json")
+    if plan["profile"] != profile:
+        return 0
     cells = {cell["path"]: cell for name in names for cell in availability.shown_cells(plan, study, name)}
     usual = {path: plan["repetitions"] * cell.get("per_block", 1) for path, cell in cells.items() if cell["reason"] is None}
     more = {path: number for path, number in usual.items() if number > asked.cells.get(path, 0)}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from plimsoll import spelling
 from plimsoll.analysis.tables import of_runs
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, many
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability, figure_request, forecasts, planner
 from plimsoll.terminal import measured_runs
@@ -180,7 +180,7 @@ def _cost(target: str, runs: list[tuple[str, int]], study: dict, plan: Plan) -> 
         return f"nothing of it can be measured here: {reason}" if reason else "made without a run"
     there = measured_runs.of_runs(Path("results", plan["study"]), plan, runs)
     left = [run for run in runs if there.get(run) in measured_runs.LEFT]
-    number = f"{_many(len(runs), 'run')} of {_many(len({cell for cell, _ in runs}), 'cell')}"
+    number = f"{many(len(runs), 'run')} of {many(len({cell for cell, _ in runs}), 'cell')}"
     if not left:
         return f"{number}, all of them measured{_without_time(target, study, plan)}"
     measured = f", of which {len(left)} are left to measure" if len(left) < len(runs) else ""
@@ -192,11 +192,7 @@ def _without_time(target: str, study: dict, plan: Plan) -> str:
     name = Path(target).name.partition(".")[0]
     cells = figure_request.left_out(plan, study, name) if name in study["figures"] else []
     typed = spelling.command("reproduce", plan["study"], figure=name)
-    return f"; {_many(len(cells), 'more cell')} had no part in the given time ({typed} measures them)" if cells else ""
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"; {many(len(cells), 'more cell')} had no part in the given time ({typed} measures them)" if cells else ""
 
 
 def seconds(plan: Plan, runs: Iterable[tuple[str, int]]) -> float:
@@ -207,5 +203,5 @@ def seconds(plan: Plan, runs: Iterable[tuple[str, int]]) -> float:
 def duration(length: float) -> str:
     """Return a length of time, given in seconds, as text."""
     if length < 90:
-        return f"about {_many(max(1, round(length)), 'second')}"
+        return f"about {many(max(1, round(length)), 'second')}"
     return f"about {length / 60:.0f} minutes" if length < 5400 else f"about {length / 3600:.1f} hours"

@@ -45,7 +45,7 @@ class WrittenClaims:
 def read(path: Path) -> WrittenClaims:
     """Return the claims of a file: of a file of claims, or of a study that has them in it or names their file.
 
-    PlimsollError if the file is not there, is no YAML, or has no claims that fit the schema of claims.
+    PlimsollError if the file is not there, is no YAML, has an unknown key, or has no claims that fit the schema of claims.
     """
     document, text = yaml_files.read(path)
     found = document.get("claims") if isinstance(document, dict) else None
@@ -58,7 +58,7 @@ def read(path: Path) -> WrittenClaims:
     if unknown := next((key for key in document if key not in KEYS and "design" not in document), None):
         raise PlimsollError(
             f"{yaml_files.places(str(path), text)(unknown)}: unknown key {quote(unknown)}{hint(unknown, KEYS)}; a file of "
-            f"claims has {', '.join(KEYS)}. Factors and columns are keys of a study: ./plimsoll new study NAME --data FILE."
+            f"claims has {' and '.join(KEYS[:2])}. Factors and columns are of a study: ./plimsoll new study NAME --data FILE."
         )
     lines = yaml_files.lines_of(text, "claims")
     return _checked(WrittenClaims(found, document.get("questions", {}), str(path), lines))
@@ -126,20 +126,24 @@ def _kind(claim: Mapping) -> str:
 
 
 def _check_sides(claim: dict, where: str) -> None:
-    """Raise PlimsollError if a claim does not say what it compares, or what it expects of it."""
+    """Raise PlimsollError if a claim does not say what it compares, or what it expects of it.
+
+    Raise it too for a quantity that no table has (OF_STUDIES).
+    """
     quantity = quantities.find(claim.get("quantity"))
     if quantity.name in OF_STUDIES and "untestable" not in claim:
         raise PlimsollError(
             f"{where}: {claim['id']}: quantity: the {quantity.name} follows from what Plimsoll observes of its own runs, and "
             "a table has none."
         )
-    if {"untestable", "along", "order", "parts"} & claim.keys() or quantity.printed or quantity.one_side:
+    if {"untestable", "along", "parts"} & claim.keys() or quantity.printed or quantity.one_side:
         return
-    if lacking := next((key for key in ("a", "b", "expected") if not claim.get(key)), None):
+    needed = ("expected",) if "order" in claim else ("a", "b", "expected")
+    if lacking := next((key for key in needed if not claim.get(key)), None):
         raise PlimsollError(
             f"{where}: {claim['id']}: it has no {lacking!r}. A claim needs both sides (a and b) and `expected`."
         )
-    if claim["a"] == claim["b"]:
+    if "order" not in claim and claim["a"] == claim["b"]:
         raise PlimsollError(f"{where}: {claim['id']}: a and b are the same levels, so there is nothing to compare.")
 
 

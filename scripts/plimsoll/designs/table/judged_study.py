@@ -9,7 +9,7 @@ import pandas as pd
 from plimsoll.claims import answer, evaluate, verdicts
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
-from plimsoll.designs.table import claim_file, independence, paper_consistency, row_observations, study_file
+from plimsoll.designs.table import assumptions, claim_file, paper_consistency, row_observations, study_file
 from plimsoll.designs.table.claim_file import WrittenClaims
 from plimsoll.designs.table.study_file import Source
 
@@ -38,7 +38,7 @@ class JudgedStudy:
     @property
     def notes(self) -> list[str]:
         """Sentences that a reader of the verdicts must know."""
-        return independence.notes(self.source.rows)
+        return assumptions.notes(self.source.rows)
 
     @property
     def summarised(self) -> bool:

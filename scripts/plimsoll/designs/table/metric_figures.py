@@ -15,7 +15,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3
 
 
 def draw(study: Study, metric: str, cells: pd.DataFrame, observations: pd.DataFrame) -> tuple[Figure, str, str]:
-    """Return (figure, caption, alternative text) of a metric. `cells` has one row per cell (independence.of_cells)."""
+    """Return (figure, caption, alternative text) of a metric. `cells` has one row per cell (assumptions.of_cells)."""
     style.apply()
     about, factors = study["metrics"][metric], study.design.factors.FACTORS
     own = _some(cells[cells["metric"] == metric].reset_index(drop=True))
@@ -36,7 +36,7 @@ def draw(study: Study, metric: str, cells: pd.DataFrame, observations: pd.DataFr
     way = f" ({about['better']} is better)" if about["known"] else ""
     unit = f", {about['unit']}" if about["unit"] else ""
     axis.set_xlabel(f"{about['label']}{unit}{way}")
-    return figure, _caption(own, cells[cells["metric"] == metric]), _alternative(about, own, names)
+    return figure, _caption(own, cells[cells["metric"] == metric], observations.empty), _alternative(about, own, names)
 
 
 def _some(cells: pd.DataFrame) -> pd.DataFrame:
@@ -64,9 +64,9 @@ def _cell(axis, place: int, row: pd.Series, colour: str, values: np.ndarray) -> 
     axis.plot([row["middle"]], [place], "D", color=colour, markersize=4, markeredgecolor="black", markeredgewidth=0.6)
 
 
-def _caption(shown: pd.DataFrame, cells: pd.DataFrame) -> str:
+def _caption(shown: pd.DataFrame, cells: pd.DataFrame, are_means: bool) -> str:
     left_out = f" Of {len(cells)} cells, those with the smallest and the largest means." if len(shown) < len(cells) else ""
-    if shown["middle"].equals(shown["mean"]):
+    if are_means:
         return f"Diamonds: means, whose ratios are compared, with 95 % intervals.{left_out}"
     middles = "Diamonds: geometric means, whose ratios are compared, with 95 % intervals."
     return f"{middles} Dots: single runs, in their order from above.{left_out}"

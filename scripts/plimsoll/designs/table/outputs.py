@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from plimsoll.claims import findings
-from plimsoll.designs.table import independence, inputs, junit, metric_figures, page
+from plimsoll.designs.table import assumptions, inputs, junit, metric_figures, page
 from plimsoll.designs.table.inputs import Inputs
 from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.errors import PlimsollError
@@ -49,7 +49,7 @@ def _write(judged: JudgedStudy, folder: Path, given: Inputs) -> None:
         (folder / below).mkdir(parents=True, exist_ok=True)
     cells, observations = _tables(judged, folder, given)
     figures = [_figure(judged, name, folder, cells, observations) for name in judged.study["metrics"]]
-    assumed = independence.said(judged.source.rows, cells)
+    assumed = assumptions.said(judged.source.rows, cells)
     (folder / PAGE).write_text(page.render(judged, figures, cells, assumed))
     (folder / "junit.xml").write_text(
         junit.text(judged.study["id"], judged.results, [rests_on(judged, one) for one in judged.results])
@@ -73,7 +73,7 @@ def _tables(judged: JudgedStudy, folder: Path, given: Inputs) -> tuple[pd.DataFr
     study, factors = judged.study, judged.study.design.factors.FACTORS
     rows = [replace(row, where=given.place(row.where)) for row in judged.source.rows]
     made = pd.DataFrame() if judged.summarised else row_observations.observations(study, rows)
-    cells = independence.of_means(rows, study) if judged.summarised else independence.of_cells(made, factors)
+    cells = assumptions.of_means(rows, study) if judged.summarised else assumptions.of_cells(made, factors)
     cells.to_csv(folder / "cells.csv", index=False)
     made.to_csv(folder / "observations.csv", index=False)
     (pd.DataFrame() if made.empty else study.design.readings.tests(study, made)).to_csv(

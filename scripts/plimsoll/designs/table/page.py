@@ -22,7 +22,7 @@ SHOWN, CELLS = 12, 200
 def render(judged: JudgedStudy, figures: Sequence[Mapping], cells: pd.DataFrame, assumed: Sequence[str]) -> str:
     """Return the page as HTML. `figures` have a `name`, `title`, `picture` (path of a PNG), caption and alternative text.
 
-    `cells` is the table of all cells (independence.of_cells), and `assumed` are sentences on what the verdicts assume.
+    `cells` is the table of all cells (assumptions.of_cells), and `assumed` are sentences on what the verdicts assume.
     """
     study = judged.study
     results = [_claim(result, judged) for result in judged.results]

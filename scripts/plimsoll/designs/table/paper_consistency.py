@@ -8,6 +8,7 @@ import pandas as pd
 from plimsoll.claims import evaluate, verdicts
 from plimsoll.designs.table import row_observations
 from plimsoll.designs.table.study_file import Source
+from plimsoll.errors import many
 
 YES, NO, PARTLY, OPEN = "yes", "no", "partly", "not decided by its numbers"
 # What is added where the table has means without spreads.
@@ -41,16 +42,12 @@ def summary(results: Sequence[Mapping]) -> list[str]:
     counts = {said: sum(one in (said, said + BY_MEANS) for one in told) for said in words}
     tested = [f"{words[said]} {number}" for said, number in counts.items() if number]
     if not tested:
-        return [f"The paper's own numbers test none of {_claims(len(told))}."]
+        return [f"The paper's own numbers test none of {many(len(told), 'claim')}."]
     unknown = told.count("")
     return [
-        f"The paper's own numbers {', '.join(tested)} of {_claims(len(told))}"
+        f"The paper's own numbers {', '.join(tested)} of {many(len(told), 'claim')}"
         f"{f', and cannot test {unknown}' if unknown else ''}."
     ]
-
-
-def _claims(number: int) -> str:
-    return f"{number} claims" if number > 1 else "1 claim"
 
 
 def _said(result: Mapping, rows: Sequence[Mapping]) -> str:

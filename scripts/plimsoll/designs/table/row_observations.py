@@ -60,6 +60,8 @@ def _refuse_summary(row: Row) -> None:
 
 def without_single_runs(claim: dict) -> dict:
     """Return a claim that is judged by means: it is untestable, with its parts, if it is about what only single runs show."""
+    if "untestable" in claim:
+        return claim
     own = {**claim, "parts": [without_single_runs(part) for part in claim["parts"]]} if "parts" in claim else claim
     if "along" in claim:
         return {**own, "untestable": "a trend is tested by single runs, and these are means"}

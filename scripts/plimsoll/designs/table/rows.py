@@ -10,8 +10,18 @@ from plimsoll.spelling import hint
 # Units of time, of which less is better, and ends of units of rates, of which more is.
 TIMES = ("s", "ms", "us", "µs", "ns", "min", "h", "seconds")
 RATES = ("/s", "bit/s", "flops", "flop/s")
-# Columns that number the runs of a cell, so that they are factors only if the user names them as such.
+# Columns that number the runs of a cell: with whole numbers they are factors only if a claim names them.
 RUNS = ("repetition", "rep", "replicate", "iteration", "trial", "run_id")
+NAME = "If it is a factor, name the factors (`factors` of a study, --factors)."
+NUMBERS = "The column {} numbers the runs, so it is no factor. If equal numbers were measured together, call it `block`."
+MEASURED = (
+    "The column {} has measured numbers, and no claim names it as a metric, so it was left out: rows that differ only in it "
+    f"are runs of one cell. {NAME}"
+)
+LEVELS = (
+    "The column {} has decimal numbers that come again and again, so it is a factor: rows with other numbers are other cells. "
+    "If it is a measurement, name the factors without it (`factors` of a study, --factors)."
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +44,7 @@ class Row:
     block: str = ""
     session: str = ""
     machine: str = ""
-    left_out: tuple[str, ...] = ()  # columns that seem to be metrics, and that are not named
+    notes: tuple[str, ...] = ()  # what was concluded about columns that are not named, in sentences
 
     @property
     def summarised(self) -> bool:
@@ -71,7 +81,7 @@ class Columns:
     only: str = "value"  # the metric of a table in long form that has no column of metrics
     factors: tuple[str, ...] | None = None
     claimed: frozenset[str] = frozenset()
-    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def roles(self) -> dict[str, str]:
@@ -107,14 +117,28 @@ def of_table(lines: list[tuple[str, dict[str, str]]], columns: Columns, path: Pa
     columns = _in_form(columns, known)
     _check(columns, known, path)
     if columns.factors is None:
-        of_means = set() if columns.mean in known else {columns.sd, columns.n}
-        roles = {*columns.roles.values(), *columns.metrics.values()} - of_means
-        others = [name for name in known if name not in roles and (name.lower() not in RUNS or name in columns.claimed)]
-        measured = {name for name in others if columns.wide and name not in columns.claimed and _is_measured(name, lines)}
-        columns = replace(
-            columns, factors=tuple(name for name in others if name not in measured), left_out=tuple(sorted(measured))
-        )
+        columns = _with_factors(columns, known, lines)
     return [row for where, line in lines for row in _of_line(where, line, columns)]
+
+
+def _with_factors(columns: Columns, known: list[str], lines: list[tuple[str, dict[str, str]]]) -> Columns:
+    """Return the roles of columns with the factors that follow, and with notes on what is not obvious of it."""
+    roles = {*columns.roles.values(), *columns.metrics.values()}
+    # Without means and deviations, a column `n` may be the size of a problem.
+    if not {columns.mean, columns.sd} & {*known} and columns.n == "n":
+        roles.discard("n")
+    others = [name for name in known if name not in roles]
+    unnamed = [name for name in others if name not in columns.claimed]
+    numbers = [name for name in unnamed if name.lower() in RUNS and _are_whole(name, lines)]
+    decimal = [name for name in unnamed if columns.wide and name not in numbers and _are_decimal(name, lines)]
+    measured = [name for name in decimal if _hardly_repeats(name, lines)]
+    notes = (
+        *(NUMBERS.format(name) for name in numbers),
+        *(MEASURED.format(name) for name in measured),
+        *(LEVELS.format(name) for name in decimal if name not in measured),
+    )
+    left = tuple(name for name in others if name not in (*numbers, *measured))
+    return replace(columns, factors=left, notes=notes)
 
 
 def _in_form(columns: Columns, known: list[str]) -> Columns:
@@ -139,21 +163,34 @@ def _check(columns: Columns, known: list[str], path: Path | str) -> None:
             raise PlimsollError(f"{path}, line 1: there is no column {quote(column)}{hint(column, known)}: {has}.")
 
 
-def _is_measured(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:
-    """Return whether a column has numbers of a metric rather than of a factor: not all whole, and hardly one twice."""
-    texts = [line[column].strip() for _, line in lines if line[column].strip()]
+def _texts(column: str, lines: list[tuple[str, dict[str, str]]]) -> list[str]:
+    return [line[column].strip() for _, line in lines if line[column].strip()]
+
+
+def _are_whole(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:
+    """Return whether a column has whole numbers alone."""
+    return all(text.lstrip("-").isdecimal() for text in _texts(column, lines))
+
+
+def _are_decimal(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:
+    """Return whether a column has numbers that are not all whole."""
     try:
-        whole = all(float(text).is_integer() for text in texts)
+        return not all(float(text).is_integer() for text in _texts(column, lines))
     except ValueError:
         return False
-    return not whole and 2 * len(set(texts)) > len(texts)
+
+
+def _hardly_repeats(column: str, lines: list[tuple[str, dict[str, str]]]) -> bool:
+    """Return whether most numbers of a column are there once, as those of a metric are."""
+    texts = _texts(column, lines)
+    return 2 * len(set(texts)) > len(texts)
 
 
 def _of_line(where: str, line: dict[str, str], columns: Columns) -> list[Row]:
     shared = {
         "levels": {factor: line[factor].strip() for factor in columns.factors or ()},
         "where": where,
-        "left_out": columns.left_out,
+        "notes": columns.notes,
         **{role: (line.get(columns.roles[role]) or "").strip() for role in ("block", "session", "machine")},
     }
     if columns.metrics:

@@ -55,7 +55,7 @@ def read(path: Path, claimed: Sequence[Mapping] = (), name: str | None = None) -
 
 def check_keys(document: Mapping, source: str) -> None:
     """Raise PlimsollError if what is said of a table that is in no file does not have the form of a study's file."""
-    said = {key: value for key, value in document.items() if value and key != "id"}
+    said = {key: value for key, value in document.items() if value not in (None, {}) and key != "id"}
     yaml_files.check({"design": DESIGN.name, "data": source, **said}, "designs/table", source)
 
 
@@ -66,9 +66,9 @@ def of_files(
     printed: Sequence[Path] = (),
     factors: Sequence[str] | None = None,
 ) -> Source:
-    """Return the study that files of data are by themselves: every column that has no role is a factor.
+    """Return the study that files of data are by themselves: every column without a role is a factor, or `factors` are.
 
-    `printed` are files of the paper's own table. `factors` are the factors in place of all columns.
+    `printed` are files of the paper's own table.
     """
     named = {"factors": list(factors)} if factors else {}
     document = {"id": _name(name), "data": _entries(data), **({"printed": _entries(printed)} if printed else {}), **named}
@@ -117,7 +117,7 @@ def assemble(document: Mapping, rows: list[Row], printed: list[Row], at: At, fil
     if reserved := next((name for name in names if name in RESERVED), None):
         raise PlimsollError(
             f"{rows[0].where}: no factor can be called {quote(reserved)}, because tables of a judged study have a column of "
-            f"that name. Rename it, such as {reserved}_level."
+            f"that name. Rename it, such as {reserved}_level, or name the factors without it (`factors`, --factors)."
         )
     if without := next((row for row in printed if not row.summarised), None):
         raise PlimsollError(
@@ -171,7 +171,9 @@ def columns_of(document: Mapping, claimed: Sequence[Mapping]) -> Columns:
 
 def lines_of(table, source: str) -> list[tuple[str, dict[str, str]]]:
     """Return (place, text by column) for each row of a data frame. PlimsollError for anything else."""
-    if not hasattr(table, "to_dict"):
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
         raise PlimsollError(f"{source}: a data frame of pandas is needed, and this is a {type(table).__name__}.")
     return tables.of_frame(table, source)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from plimsoll.claims import verdicts
 from plimsoll.designs.table import outputs, page, paper_consistency
 from plimsoll.designs.table.judged_study import JudgedStudy
+from plimsoll.errors import many
 from plimsoll.pages.formats import capital
 
 
@@ -18,9 +19,8 @@ def text(judged: JudgedStudy, written: Path) -> str:
         told.append(f"{result['verdict']}{', in part' if result['in_part'] else ''}: {result['statement']} ({result['id']})")
         told.append(f"  {capital(outputs.rests_on(judged, result))}{printed}")
     told += ["", *(f"Note: {note}" for note in judged.notes)] if judged.notes else []
-    number = len(judged.results)
     counts = [f"{found} {name}" for name in verdicts.ON_CLAIM if (found := _number(judged, name))]
-    total = [f"{number} claim{'s' if number > 1 else ''}: {', '.join(counts)}.", *paper_consistency.summary(judged.results)]
+    total = [f"{many(len(judged.results), 'claim')}: {', '.join(counts)}.", *paper_consistency.summary(judged.results)]
     return "\n".join([*told, "", *total, f"Read on: {written}"])
 
 

@@ -67,7 +67,7 @@ def _told(each: dict, paths: tuple[Path, Path], terms, ended, out: Path | None, 
     if json:
         print(next(path for path in written if path.suffix == ".json").read_text().strip())
     else:
-        pages = [place.read_on(path) for path in written]
+        pages = [place.from_call(path) for path in written]
         screen.tell(lambda width: text.text(each, paths, terms, all, pages, ended, width))
     if ended.status == studies.NOT_COMPARABLE:
         raise PlimsollError(f"{capital(ended.reason)}.")

@@ -71,5 +71,5 @@ def _told(found: "JudgedStudy", written: list[Path], out: Path | None, strict: b
     folder = out or Path("results/judged", found.study["id"])
     page = outputs.write(found, folder, written)
     command_pages.refresh(Path("results"))
-    print((folder / "claims.json").read_text().strip() if json else verdict_text.text(found, place.read_on(page)))
+    print((folder / "claims.json").read_text().strip() if json else verdict_text.text(found, place.from_call(page)))
     return verdict_text.status(found, strict)

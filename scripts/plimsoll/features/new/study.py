@@ -16,8 +16,23 @@ from plimsoll.spelling import hint
 BETTER = ("lower", "higher")
 # Words in names of metrics, by the direction that is better of them.
 WORDS = {
-    "lower": {"time", "times", "latency", "duration", "seconds", "delay", "memory", "energy", "loss", "overhead", "wall"},
-    "higher": {"throughput", "rate", "bandwidth", "speed", "speedup", "iops", "ops", "gflops", "flops", "score", "efficiency"},
+    "lower": {
+        "time",
+        "times",
+        "latency",
+        "duration",
+        "seconds",
+        "delay",
+        "memory",
+        "energy",
+        "loss",
+        "overhead",
+        "wall",
+        "runtime",
+        "elapsed",
+        "walltime",
+    },
+    "higher": {"throughput", "bandwidth", "speed", "speedup", "iops", "ops", "gflops", "flops", "score", "efficiency"},
 }
 # Rows of the table that is written if there are no data yet: three runs of each of two levels.
 EXAMPLE = (("fast", (1.02, 0.98, 1.01, 1.0)), ("careful", (1.52, 1.49, 1.5, 1.51)))

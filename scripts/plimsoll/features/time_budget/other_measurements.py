@@ -66,6 +66,5 @@ def _estimate(row: Mapping, scale: str) -> Estimate:
 
 
 def has_differences(part: Part, row: Mapping) -> bool:
-    """Return whether a comparison rests on differences within blocks. A trend along levels does not."""
     """Return whether a comparison is tested by differences within blocks. Trends, counts and runs at their limit are not."""
     return "along" not in part.result["asked"] and (math.isfinite(row["deviation"]) or row["n"] < blocks.SMALLEST)

@@ -247,7 +247,7 @@ def blocks_of(plan: Plan) -> dict[str, int]:
 
 
 def _seconds(folder: Path, plan: Plan) -> float:
-    """Return the seconds that measuring a study's present results took; 0.0 without results."""
+    """Return the seconds that a study's results took. Without tables, they are those that its records were expected to take."""
     if not study_state.is_measured(folder):
         return costs.of_plan(plan).seconds(study_state.recorded(folder, plan))
     plan = plan_file.read(folder / "plan.json")

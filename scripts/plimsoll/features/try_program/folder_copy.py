@@ -43,15 +43,18 @@ def left_out(folder: Path, names: Sequence[str]) -> list[str]:
 
 
 def archives(folder: Path, study: str) -> list[Path]:
-    """Return the archives of a study in a folder, the oldest first: <study>.zip, then <study>-2.zip and so on."""
-    numbered = (folder / (f"{study}-{number}.zip" if number > 1 else f"{study}.zip") for number in count(1))
-    return list(takewhile(Path.exists, numbered))
+    """Return the archives of a study in a folder, the oldest first."""
+    return list(takewhile(Path.exists, _archive_names(folder, study)))
 
 
 def next_archive(folder: Path, study: str) -> Path:
     """Return the path of the next archive of a study, which does not exist."""
-    number = len(archives(folder, study)) + 1
-    return folder / (f"{study}-{number}.zip" if number > 1 else f"{study}.zip")
+    return next(path for path in _archive_names(folder, study) if not path.exists())
+
+
+def _archive_names(folder: Path, study: str) -> Iterator[Path]:
+    """Yield <study>.zip, <study>.2.zip and so on. No study has a dot in its name."""
+    return (folder / (f"{study}.{number}.zip" if number > 1 else f"{study}.zip") for number in count(1))
 
 
 def paths(folder: Path) -> Iterator[Path]:

@@ -153,8 +153,8 @@ def _alike(row) -> str:
     if row.low > 0 or row.high < 0:
         # The interval is of one comparison, and the test allows for all of the stage.
         return (
-            f"undecided {interval(row)}: by itself this shows a change, but one of so many comparisons may show it by chance "
-            f"(p {row.p_holm:.2f} for all of them; more `--minutes` decide it)"
+            f"undecided {interval(row)}: alone this shows a change, but one of so many comparisons may show it by chance "
+            f"(p {row.p_holm:.2f} for all of them; more `--minutes` may decide it)"
         )
     found = sample_sizes.detectable(row.deviation, row.n, 0.05)
     would = sample_sizes.sample_size(row.deviation, math.log1p(COSTLY), 0.05)

@@ -30,10 +30,10 @@ def _rows(path: Path, number: int, result: dict) -> list[Row]:
     levels = parameters or {"command": result["command"]}
     where = f"{path}, result {number}"
     codes = result.get("exit_codes") or []
-    if failed := [code for code in codes if code]:
+    if failed := [code for code in codes if code != 0]:
         raise PlimsollError(
             f"{where}: {len(failed)} of {len(codes)} runs of {quote(result['command'])} failed (exit status {failed[0]}), so "
-            "their times say nothing. Leave this result out of the file."
+            "their times say nothing. Leave this result out of the file, or remove its `exit_codes` if they are as expected."
         )
     return [Row(levels, "time", where, float(value), unit="s", better="lower") for value in result["times"]]
 

@@ -1,6 +1,7 @@
 """Phoronix Test Suite: the composite.xml of a result."""
 
 import xml.etree.ElementTree as ET
+from collections import defaultdict
 from pathlib import Path
 
 from plimsoll.designs.table.readers.base import Reader, understood
@@ -35,9 +36,9 @@ class Phoronix(Reader):
             raise PlimsollError(f"{path}, line {error.position[0]}: not valid XML: {error.msg}.") from error
         with understood(path, self.says):
             results = list(root.iter("Result"))
-            units = {
-                _metric(one): {_said(other, "Scale") for other in results if _metric(other) == _metric(one)} for one in results
-            }
+            units = defaultdict(set)
+            for one in results:
+                units[_metric(one)].add(_said(one, "Scale"))
             return [
                 row for number, one in enumerate(results, 1) for row in _rows(path, number, one, len(units[_metric(one)]) > 1)
             ]

@@ -98,33 +98,25 @@ def one_after_another(rows: Sequence[Row]) -> bool:
 def notes(rows: Sequence[Row]) -> list[str]:
     """Return in sentences what a reader of the verdicts must know of the rows: mostly none.
 
-    They are about columns that were left out, files with the same values, and sessions that are pooled.
+    They are about columns that are not named, files with the same values, and sessions that are pooled.
     """
-    return [*_left_out(rows), *_same_files(rows), *_pooled(rows)]
+    return [*dict.fromkeys(note for row in rows for note in row.notes), *_same_files(rows), *_pooled(rows)]
 
 
 def _same_files(rows: Sequence[Row]) -> list[str]:
-    """Return a sentence for two files with the same values, as a log and a report of the same runs have them."""
+    """Return a sentence for files with the same values, as a log and a report of the same runs have them."""
     by_file = defaultdict(list)
     for row in rows:
-        by_file[row.where.partition(", ")[0]].append((row.metric, row.value, row.mean))
+        by_file[row.where.partition(", ")[0]].append((sorted(row.levels.items()), row.metric, row.value, row.mean))
     files = defaultdict(list)
     for file, values in by_file.items():
-        files[str(sorted(values))].append(file)
+        # One value may be the same by chance, if it is coarse.
+        if len(values) >= SMALLEST:
+            files[str(sorted(values))].append(file)
     return [
-        f"{first} and {second} have the same values. If they are of the same runs, these count twice: judge one of the files."
-        for first, second, *_ in (names for names in files.values() if len(names) > 1)
-    ]
-
-
-def _left_out(rows: Sequence[Row]) -> list[str]:
-    names = list(dict.fromkeys(name for row in rows for name in row.left_out))
-    if not names:
-        return []
-    has = f"The columns {' and '.join(names)} have" if len(names) > 1 else f"The column {names[0]} has"
-    return [
-        f"{has} measured numbers, and no claim names it as a metric, so it was left out: its rows count as runs of the same "
-        "cell. If it is a factor, name the factors."
+        f"{' and '.join(names)} have the same values. If they are of the same runs, these count more than once: judge one file."
+        for names in files.values()
+        if len(names) > 1
     ]
 
 
