@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -605,18 +607,26 @@ def test_the_command_prints_verdicts_and_has_true_statuses(tmp_path, monkeypatch
         assert told.out == "" and told.err.count("\n") == 1 and told.err.startswith("plimsoll: ")
 
 
-def test_the_tutorial_does_what_it_says(tmp_path):
-    """Its table and its claim are judged as it says; its studies are those of the tests above."""
+def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
+    """Its commands are typed one after the other, with its files, and every verdict that it tells is there."""
     text = (PROJECT / "docs/tutorials/judge.md").read_text()
-    table, claims = (text.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("text", "yaml"))
-    (tmp_path / "results.csv").write_text(table)
-    (tmp_path / "paper.yaml").write_text(claims)
-    found = judged_study.of_files([tmp_path / "results.csv"], tmp_path / "paper.yaml")
-    (result,) = found.results
-    assert result["verdict"] == "reproduced" and result["effect_least"] == pytest.approx(-0.40, abs=0.005)
-    for command in text.split("plimsoll judge ")[1:]:
-        if command.startswith("tests/"):
-            assert (PROJECT / command.split()[0]).is_file()
+    tables, claims, commands = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("text", "yaml", "sh"))
+    for name, content in (("results.csv", tables[0]), ("table3.csv", tables[1]), ("paper.yaml", claims[0])):
+        (tmp_path / name).write_text(content)
+    (tmp_path / "tests").symlink_to(PROJECT / "tests")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(place.paths, "PROJECT", tmp_path)
+    told = []
+    for typed in (shlex.split(command) for command in commands if command.startswith("./plimsoll judge ")):
+        status = cli.main(typed[1:])
+        told.append((status, capsys.readouterr().out.splitlines()))
+    assert [status for status, _ in told] == [0, 0, 1, 0, 0]
+    counts = [next(line for line in lines if re.match("[0-9]+ claims?: ", line)) for _, lines in told]
+    assert counts[0] == counts[4] == "1 claim: 1 reproduced."
+    assert counts[1] == "11 claims: 4 reproduced, 2 contradicted, 5 inconclusive."
+    assert "8 reproduced, 1 contradicted" in counts[2]
+    assert "-40 %" in "".join(told[0][1]).replace("\N{MINUS SIGN}", "-")
+    assert any("The paper's own numbers" in line for line in told[4][1])
 
 
 # Rooms of the package that judging a table needs. Everything else is the workflow, or what only pages and figures need.

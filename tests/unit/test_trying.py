@@ -51,6 +51,28 @@ def test_each_stage_ends_its_waits_when_its_own_time_ends(monkeypatch, tmp_path)
     assert ends == [budget.begun + 100 * share for share in stages.ENDS.values()]
 
 
+@pytest.mark.parametrize("costly", [True, False])
+def test_the_time_of_steps_decides_defaults_where_nothing_costs_anything_so_far(monkeypatch, tmp_path, costly):
+    """Three minutes of a program that costs nothing ended after half of them, and every default stayed undecided."""
+    spent = []
+    monkeypatch.setattr(stages, "_spend", lambda *given, until=None: spent.append((given[3], until)) or {})
+    monkeypatch.setattr(stages, "_look", lambda *_: None)
+    monkeypatch.setattr(stages, "sides_of", lambda found: [])
+    monkeypatch.setattr(stages, "table", lambda *_: None)
+    monkeypatch.setattr(stages, "steps_of", lambda found: ["docker"] if costly else [])
+    monkeypatch.setattr(stages, "remedies_of", lambda found, better: [])
+    experiments = {stage: {"runtime": ["docker"]} for stage in (stages.FIRST, stages.STEPS, stages.REMEDY)}
+    program = {"minutes": 3, "expected_seconds": 0.1, "runs": 1, "width": 0.01}
+    made = {
+        "program": program,
+        "experiments": experiments,
+        "answer": {"metrics": ["wall"]},
+        "metrics": {"wall": {"better": "lower"}},
+    }
+    stages.measure(made, tmp_path)
+    assert spent == [(stages.FIRST, None), (stages.STEPS, None) if costly else (stages.FIRST, stages.REMEDY)]
+
+
 OF_SIF = {
     "APPTAINER_NAME": "x.sif",
     "SINGULARITY_BIND": "",

@@ -28,6 +28,8 @@ DOCUMENTS = {
     "study": Document("study", "Studies: config/studies"),
     "answer": Document("study", "The answer of a study", "$defs/answer"),
     "claim": Document("claims", "Claims: config/claims", "properties/claims/items", words="level"),
+    "table": Document("designs/table", "A table that is judged: plimsoll judge"),
+    "program": Document("designs/program", "Your own program: plimsoll try", "properties/program"),
 }
 BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than", "exclusiveMaximum": "less than"}
 
@@ -54,9 +56,13 @@ def pages(project: Path) -> dict[str, str]:
 
 
 def _page(project: Path, document: Document, meanings: dict[str, str], words: dict[str, str]) -> str:
+    """Return the page of a kind of document. KeyError for a key without a meaning, and for a meaning without a key."""
     schema_file = f"config/schemas/{document.schema}.yaml"
     schema = yaml.safe_load((project / schema_file).read_text())
     defaults = yaml.safe_load((project / document.defaults).read_text()) if document.defaults else {}
+    found = list(keys(_at(document.below, schema), schema))
+    if stale := meanings.keys() - {key.path for key in found}:
+        raise KeyError(f"{schema_file} has no key {', '.join(sorted(stale))}, and docs/reference/meanings.yaml explains it")
     head = ["key", "type", *(["default"] if defaults else []), "meaning"]
     rows = [
         [
@@ -65,7 +71,7 @@ def _page(project: Path, document: Document, meanings: dict[str, str], words: di
             *([code(_default(defaults, key.path))] if defaults else []),
             meanings[key.path],
         ]
-        for key in explained(keys(_at(document.below, schema), schema), meanings)
+        for key in explained(found, meanings)
     ]
     origin = f"`{schema_file}` checks these documents." + (f" Defaults are those of `{document.defaults}`." if defaults else "")
     levels = ["## Words for levels", table(["factor", "words"], ([code(name), text] for name, text in words.items()))]

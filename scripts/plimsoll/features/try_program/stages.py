@@ -78,6 +78,7 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
             wanted = _spend(study, folder, budget, ALONE, names, wanted)
     found = table(study, folder)
     better = study["metrics"][study["answer"]["metrics"][0]]["better"]
+    split = False
     for stage, choose in ((STEPS, steps_of), (REMEDY, lambda found: remedies_of(found, better))):
         runtimes = [name for name in choose(found) if name in study["experiments"][stage]["runtime"]]
         if not runtimes:
@@ -85,7 +86,11 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
         if missing(study, folder, stage, runtimes) > budget.left(stage):
             _no_time(stage)
             continue
-        wanted = _spend(study, folder, budget, stage, runtimes, wanted)
+        wanted, split = _spend(study, folder, budget, stage, runtimes, wanted), True
+        found = table(study, folder)
+    if not split:
+        # Nothing costs it for sure so far: the time that the steps would take may show whether something does.
+        wanted = _spend(study, folder, budget, FIRST, first, wanted, until=REMEDY)
         found = table(study, folder)
     _look(study, folder, budget, sides_of(found), wanted)
     return found
@@ -178,14 +183,24 @@ def sides_of(found: pd.DataFrame) -> list[str]:
 
 
 def _spend(
-    study: Study, folder: Path, budget: Budget, stage: str, runtimes: Sequence[str], before: dict[str, int]
+    study: Study,
+    folder: Path,
+    budget: Budget,
+    stage: str,
+    runtimes: Sequence[str],
+    before: dict[str, int],
+    until: str | None = None,
 ) -> dict[str, int]:
-    """Measure blocks of a stage until its intervals are narrow enough or its time is over. Return the blocks by cell."""
+    """Measure blocks of a stage until its intervals are narrow enough or its time is over. Return the blocks by cell.
+
+    Its time is over when that of the stage `until` is, if one is given.
+    """
+    end = until or stage
     cells = _cells(study, stage, runtimes)
     number, wanted = max(LEAST, *(before.get(cell, 0) for cell in cells)), dict(before)
     configuration.wish(runtimes, "optional")
     # Waits for an idle machine are a part of the study's minutes.
-    os.environ[noise.WAIT_UNTIL] = str(budget.end(stage))
+    os.environ[noise.WAIT_UNTIL] = str(budget.end(end))
     for _ in range(1 + ROUNDS):
         begun = time.monotonic()
         done = max(_measured(folder, cell) for cell in cells)
@@ -198,7 +213,7 @@ def _spend(
             if new > 0
             else len(cells) / len(runtimes) * block_seconds(study["program"], runtimes)
         )
-        affordable = number + max(0, math.floor(budget.left(stage) / each))
+        affordable = number + max(0, math.floor(budget.left(end) / each))
         needed = _needed(table(study, folder), stage, study["program"]["width"])
         following = min(needed, affordable, MOST)
         if following <= number:
