@@ -51,12 +51,13 @@ def test_each_stage_ends_its_waits_when_its_own_time_ends(monkeypatch, tmp_path)
     assert ends == [budget.begun + 100 * share for share in stages.ENDS.values()]
 
 
-@pytest.mark.parametrize("costly", [True, False])
-def test_the_time_of_steps_decides_defaults_where_nothing_costs_anything_so_far(monkeypatch, tmp_path, costly):
+@pytest.mark.parametrize(("costly", "needed"), [(True, 90), (False, 90), (False, 0)])
+def test_the_time_of_steps_decides_defaults_where_nothing_costs_anything_so_far(monkeypatch, tmp_path, costly, needed):
     """Three minutes of a program that costs nothing ended after half of them, and every default stayed undecided."""
     spent = []
     monkeypatch.setattr(stages, "_spend", lambda *given, until=None: spent.append((given[3], until)) or {})
     monkeypatch.setattr(stages, "_look", lambda *_: None)
+    monkeypatch.setattr(stages, "_needed", lambda *_: needed)
     monkeypatch.setattr(stages, "sides_of", lambda found: [])
     monkeypatch.setattr(stages, "table", lambda *_: None)
     monkeypatch.setattr(stages, "steps_of", lambda found: ["docker"] if costly else [])
@@ -70,7 +71,8 @@ def test_the_time_of_steps_decides_defaults_where_nothing_costs_anything_so_far(
         "metrics": {"wall": {"better": "lower"}},
     }
     stages.measure(made, tmp_path)
-    assert spent == [(stages.FIRST, None), (stages.STEPS, None) if costly else (stages.FIRST, stages.REMEDY)]
+    more = [(stages.STEPS, None)] if costly else [(stages.FIRST, stages.REMEDY)] if needed else []
+    assert spent == [(stages.FIRST, None), *more]
 
 
 OF_SIF = {

@@ -88,7 +88,8 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
             continue
         wanted, split = _spend(study, folder, budget, stage, runtimes, wanted), True
         found = table(study, folder)
-    if not split:
+    done = min(_measured(folder, cell) for cell in _cells(study, FIRST, first))
+    if not split and _needed(found, FIRST, study["program"]["width"]) > done:
         # Nothing costs it for sure so far: the time that the steps would take may show whether something does.
         wanted = _spend(study, folder, budget, FIRST, first, wanted, until=REMEDY)
         found = table(study, folder)
