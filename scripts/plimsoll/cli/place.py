@@ -25,10 +25,7 @@ def enter(directory: Path | None, *typed: Path | None) -> list[Path | None]:
 
 
 def from_call(path: Path) -> Path:
-    """Return a path of the folder in which a command works, so that it leads there from where the command was called."""
-    return path.absolute() if _CALLED_FROM and Path.cwd() != _CALLED_FROM[0] else path
-
-
-def shown(path: Path, directory: Path | None) -> Path:
-    """Return a path of the folder in which a command works, as it is typed in the folder in which it was called."""
-    return (directory or Path()) / path
+    """Return a path of the folder in which a command works, as it is typed in the folder in which the command was called."""
+    there = path.absolute()
+    below = bool(_CALLED_FROM) and there.is_relative_to(_CALLED_FROM[0])
+    return there.relative_to(_CALLED_FROM[0]) if below else there

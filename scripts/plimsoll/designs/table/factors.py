@@ -18,7 +18,7 @@ SLASH, NONE = "\N{DIVISION SLASH}", "(none)"
 
 
 class Factors(design.Factors):
-    """Keys and columns of a table. Without a study there are none, and no path is one of its cells."""
+    """Keys and columns of a table. Without a study it has no keys, and no path is one of its cells."""
 
     FACTORS: tuple[str, ...] = ()
     PATTERN = "(?!)"

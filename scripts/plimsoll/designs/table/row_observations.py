@@ -87,7 +87,7 @@ class Summaries(StudyObservations):
             self._summaries[row.metric, path] = Summary(row.mean, row.sd, row.n)
 
     def summary(self, metric: str, cell: str) -> Summary | None:
-        """Return the mean of a metric in a cell, with its spread; None if there is none."""
+        """Return the mean of a metric in a cell, with its spread; None for a cell without one."""
         return self._summaries.get((metric, cell))
 
 
@@ -95,7 +95,7 @@ class Unpaired(StudyObservations):
     """What was observed of a study whose rows name no block: nothing says which runs of two cells belong together."""
 
     def summary(self, metric: str, cell: str) -> Summary | None:
-        """Return the mean of all rows of a metric in a cell, with the spread of their logarithms; None if there is none."""
+        """Return the mean of all rows of a metric in a cell, with the spread of their logarithms; None without rows."""
         values = self.sample(Side(metric, cell)).values
         return OfValues.of(values) if len(values) else None
 
@@ -103,6 +103,7 @@ class Unpaired(StudyObservations):
 def _of_values(study: Study, rows: Sequence[Row]) -> StudyObservations:
     for row in rows:
         _refuse(row, row.value, study)
+    _refuse_partly_named(rows)
     table = observations(study, rows)
     _refuse_single(rows, study)
     kind = StudyObservations if paired(rows) else Unpaired
@@ -110,17 +111,18 @@ def _of_values(study: Study, rows: Sequence[Row]) -> StudyObservations:
 
 
 def paired(rows: Sequence[Row]) -> bool:
-    """Return whether rows say which of them belong together: by a block, or by enough sessions.
+    """Return whether rows say which of them belong together: by a block, or by enough sessions."""
+    return bool(rows[0].block) or len({row.session for row in rows}) >= SMALLEST
 
-    PlimsollError if some rows name a block, a session or a machine, and others do not.
-    """
+
+def _refuse_partly_named(rows: Sequence[Row]) -> None:
+    """Raise PlimsollError if some rows name a block, a session or a machine, and others do not."""
     for role in ("block", "session", "machine"):
         named, without = (next((row for row in rows if bool(getattr(row, role)) is has), None) for has in (True, False))
         if named and without:
             raise PlimsollError(
                 f"{without.where} names no {role}, and {named.where} does. Give all rows a {role}, or none of them."
             )
-    return bool(rows[0].block) or len({row.session for row in rows}) >= SMALLEST
 
 
 def _refuse(row: Row, value: float, study: Study) -> None:

@@ -12,11 +12,10 @@ TIMES = ("s", "ms", "us", "µs", "ns", "min", "h", "seconds")
 RATES = ("/s", "bit/s", "flops", "flop/s")
 # Columns that number the runs of a cell: with whole numbers they are factors only if a claim names them.
 RUNS = ("repetition", "rep", "replicate", "iteration", "trial", "run_id")
-NAME = "If it is a factor, name the factors (`factors` of a study, --factors)."
 NUMBERS = "The column {} numbers the runs, so it is no factor. If equal numbers were measured together, call it `block`."
 MEASURED = (
     "The column {} has measured numbers, and no claim names it as a metric, so it was left out: rows that differ only in it "
-    f"are runs of one cell. {NAME}"
+    "are runs of one cell. If it is a factor, name the factors (`factors` of a study, --factors)."
 )
 LEVELS = (
     "The column {} has decimal numbers that come again and again, so it is a factor: rows with other numbers are other cells. "
@@ -61,8 +60,9 @@ class Columns:
     """Which column of a table has which role. Each has the role's own name, unless a study names another one.
 
     `metrics` are the columns of a table in wide form, by metric. The form is `wide` if a study says which columns, or if
-    there is no column of values. `factors` are the columns that are factors; None stands for all others. In wide form, a
-    column of measured numbers is then left out, if no claim names it (`claimed`). `sd` and `n` have a role only beside `mean`.
+    there is no column of values. `factors` are the columns that are factors; None stands for all others. A column
+    that no claim names (`claimed`) is then left out if it numbers the runs, or if it has measured numbers in wide form. `notes`
+    says so.
     """
 
     metric: str = "metric"

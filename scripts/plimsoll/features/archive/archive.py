@@ -30,7 +30,7 @@ def archive(
     settings = options.settings(studies, profile, config)
     [target] = place.enter(directory, file and file.absolute() if directory else file)
     made, there, new = _packed(settings, target, raw, small)
-    has, size, named = "has" if new else "already has", f"{made.stat().st_size / 1e6:.1f} MB", place.shown(made, directory)
+    has, size, named = "has" if new else "already has", f"{made.stat().st_size / 1e6:.1f} MB", place.from_call(made)
     print(f"{named} ({size}) {has} {', '.join(there)}. {spelling.command('remake', named)} makes all of it again.")
 
 

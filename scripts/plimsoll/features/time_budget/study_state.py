@@ -11,12 +11,12 @@ from plimsoll.analysis import collect
 from plimsoll.claims import book, evaluate
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config.studies import Study
-from plimsoll.errors import DamagedFile
 from plimsoll.features.time_budget import answer_needs, claim_parts, metric_noise, needs, other_measurements
 from plimsoll.features.time_budget.allocation import LEAST, Need
 from plimsoll.interchange import Cell, Plan
 from plimsoll.measuring import plan_file, record, status
 from plimsoll.planning.availability import SMALLEST
+from plimsoll.terminal import measured_runs
 
 
 class StudyState(NamedTuple):
@@ -115,11 +115,8 @@ def _runs_that_count(folder: Path, cell: Cell) -> int:
 
 
 def _counts(folder: Path, cell: Cell, repetition: int) -> bool:
-    try:
-        seen = record.glance(record.path_of(folder / "runs", cell["path"], repetition))
-    except (FileNotFoundError, DamagedFile):
-        return False
-    return seen["fingerprint"] == cell["fingerprint"] and seen["status"] in status.COUNTED
+    path = record.path_of(folder / "runs", cell["path"], repetition)
+    return measured_runs.of_record(str(path), cell["fingerprint"]) in status.COUNTED
 
 
 def _started(runs: pd.DataFrame) -> set[float]:

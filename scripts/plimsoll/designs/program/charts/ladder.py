@@ -23,7 +23,7 @@ class Ladder(Chart):
 
     def summarise(self, data: FigureData) -> pd.DataFrame:
         own = data.observations[data.observations["metric"].isin(data.metrics)]
-        made = effects.table(own) if len(own) else pd.DataFrame(columns=list(effects.COLUMNS))
+        made = effects.table(own)
         return made.assign(label=[_label(row) for row in made.itertuples()])
 
     def draw(self, data: FigureData, summary: pd.DataFrame) -> Figure:

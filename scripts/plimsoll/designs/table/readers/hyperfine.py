@@ -10,7 +10,7 @@ from plimsoll.errors import PlimsollError, quote
 class Hyperfine(Reader):
     """hyperfine's JSON: one row per timed run, in their order. Runs that failed are refused: their times say nothing.
 
-    The factors are the parameters of a scan, or `command` if there are none. Commands run one after the other.
+    The factors are the parameters of a scan, or `command` without one. Commands run one after the other.
     """
 
     name = "hyperfine"
