@@ -1,6 +1,5 @@
 """A copy of the project in an empty folder, and Snakemake on the command line: the workflow as a user runs it."""
 
-import compileall
 import contextlib
 import json
 import os
@@ -40,12 +39,14 @@ class Project:
             text=True,
             check=True,
         )
-        for name in listed.stdout.splitlines():
-            if (PROJECT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(PROJECT / name, folder / name)
-        # As the set-up does.
-        compileall.compile_dir(folder / "scripts", quiet=1)
+        folder.mkdir(parents=True, exist_ok=True)
+        names = [name for name in listed.stdout.splitlines() if (PROJECT / name).is_file()]
+        copy = ["cp", "--parents", "--preserve=mode,timestamps", "--target-directory", str(folder), "--"]
+        subprocess.run([*copy, *names], cwd=PROJECT, check=True)
+        # What was compiled of the same files holds for the copy. A file that is not complete has another ending.
+        for made in (PROJECT / "scripts").rglob("__pycache__"):
+            unfinished = shutil.ignore_patterns("*.pyc.*")
+            shutil.copytree(made, folder / made.relative_to(PROJECT), ignore=unfinished)
 
     def command(self, *arguments: str, config: tuple[str, ...] | None = None) -> list[str]:
         settings = self.settings if config is None else config

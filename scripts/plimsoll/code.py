@@ -8,11 +8,13 @@ import ast
 import hashlib
 import json
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import paths
+from plimsoll.remembered import remembered
 
 PACKAGE = "plimsoll"
 SCRIPTS = paths.PROJECT / "scripts"
@@ -62,8 +64,24 @@ def digest(stage: str, designs: tuple[str, ...] = (), files: tuple[Path, ...] = 
     `stage` names a function of plimsoll.__main__, or of another module (`features.hosts.stages._compare_hosts`).
     `files` are the sources that it runs besides: a chart, or a notebook. Raise LookupError if there is no such function.
     """
+    words = ["code", stage, *designs, *(path.name for path in files)]
+    inputs = [_whole(), repr(words).encode(), *(path.read_bytes() for path in files)]
+    return remembered(re.sub(r"\W+", "-", "-".join(words)), inputs, lambda: _digest(stage, designs, files))
+
+
+def _digest(stage: str, designs: tuple[str, ...], files: tuple[Path, ...]) -> str:
     texts = (_definition(one).text for one in sorted(_followed(stage, designs, files)))
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
+
+
+@cache
+def _whole() -> bytes:
+    """Return a digest of all files of the package, by name and content, and of the version of Python."""
+    files = (path for path in sorted((SCRIPTS / PACKAGE).rglob("*.*")) if path.suffix != ".pyc" and path.is_file())
+    known = hashlib.sha256(sys.version.encode())
+    for path in files:
+        known.update(f"{path.relative_to(SCRIPTS)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return known.digest()
 
 
 def sources(stage: str, designs: tuple[str, ...] = (), files: tuple[Path, ...] = ()) -> set[Path]:

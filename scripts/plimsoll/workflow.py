@@ -346,8 +346,8 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
         {} if config.get("host_file") else unavailable_here(wishes) | tries.known_failures(Path("results"), wanted, wishes)
     )
     claims = book.load_all()
-    for name, study in loaded.items():
-        book.check_against(study, claims.get(name, []))
+    for name in wanted:
+        book.check_against(loaded[name], claims.get(name, []))
     plans = study_plans.plans(loaded, config, host, unavailable, Path("results"))
     study_plans.refuse_out_of_reach(host, (plans[name] for name in wanted))
     for name in selected:

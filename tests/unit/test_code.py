@@ -8,13 +8,13 @@ from types import CodeType, FrameType
 
 import pytest
 from plimsoll import __main__ as stages
-from plimsoll import code, paths
+from plimsoll import code, paths, remembered
 
 from tests import made_up
 from tests.conftest import built, small, usual
 
 PACKAGE = paths.PROJECT / "scripts/plimsoll"
-CACHED = ("digest", "_resolved", "_definition", "_module", "_file", "_templates")
+CACHED = ("_whole", "digest", "_resolved", "_definition", "_module", "_file", "_templates")
 # One study for each design.
 STUDIES = ("plimsoll2026", "li2018", "amaral2015", "jha2018", "li2018-hadoop")
 SOURCES = {
@@ -75,6 +75,7 @@ class Readings:
 def package(tmp_path, monkeypatch) -> Iterator[Path]:
     """Return the folder of a package that is made up, in place of the project's."""
     monkeypatch.setattr(code, "SCRIPTS", tmp_path / "scripts")
+    monkeypatch.setattr(remembered, "FOLDER", tmp_path / "remembered")
     folder = tmp_path / "scripts/plimsoll"
     for name, text in SOURCES.items():
         (folder / f"{name}.py").parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ PACKAGE = PROJECT / "scripts/plimsoll"
 # list. Rooms of one layer do not import each other.
 LAYERS = (
     ("errors", "interchange", "paths", "spelling", "target_paths"),
+    ("remembered",),
     ("registry", "features", "documents", "code"),
     ("design",),
     ("config", "host"),
