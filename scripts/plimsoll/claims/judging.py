@@ -129,9 +129,10 @@ def _settle_rows(rows: list[dict], levels: Levels) -> None:
     contradicts it. One without a block is unmeasured."""
     paper_tests.adjust(rows, "p_opposes", "p_opposes_holm")
     for row in rows:
-        if "verdict" not in row:
-            verdict = verdicts.judge(Strength(row["p_supports"], row["p_opposes_holm"]), *levels)
-            row["verdict"] = verdict if row["n"] else verdicts.UNMEASURED
+        if not row["n"]:
+            row["verdict"] = verdicts.UNMEASURED
+        elif "verdict" not in row:
+            row["verdict"] = verdicts.judge(Strength(row["p_supports"], row["p_opposes_holm"]), *levels)
 
 
 def _averages(rows: list[dict], quantity: Quantity, levels: Levels) -> list[dict | None]:
@@ -210,8 +211,8 @@ def _estimate(row: dict) -> Mean | None:
 def bound_of(quantity: Quantity, rows: list[dict], alpha: float) -> dict | None:
     """Return the bounds of the effects of several comparisons, with a confidence of 1 - alpha in all of them together.
 
-    No effect lies below `lower` or above `upper`. The result is None if one comparison has no interval, or no effect of
-    its own. The largest of the one-sided bounds of each bounds the largest of all (inversion of the intersection-union
+    No effect lies below `lower` or above `upper`. Return None if one comparison has no interval, or no effect of its
+    own. The largest of the one-sided bounds of each bounds the largest of all (inversion of the intersection-union
     test: Berger 1982). A direction that the claim says nothing of has no bound.
     """
     estimates = [_estimate(row) for row in rows]

@@ -6,6 +6,7 @@ from plimsoll.analysis import blocks, independence
 from plimsoll.analysis.blocks import Sample
 from plimsoll.claims import verdicts
 from plimsoll.claims.quantities.base import SHARE, Observations, Quantity
+from plimsoll.claims.quantities.value import TOO_FEW
 from plimsoll.claims.sides import Contrast, Side
 
 
@@ -41,15 +42,19 @@ def share(count: int, number: int) -> dict:
     """Return the share of the runs that agree with a claim, Wilson's interval, and the verdict.
 
     The claim is reproduced if all `number` runs agree. It is contradicted if the interval shows that fewer than half
-    agree. Fewer than SMALLEST runs are inconclusive.
+    agree. Fewer than SMALLEST runs are inconclusive. Of no runs there is no share.
     """
     from statsmodels.stats.proportion import proportion_confint
 
+    effect = count / number if number else np.nan
     low, high = proportion_confint(count, number, method="wilson") if number else (np.nan, np.nan)
     verdict = verdicts.REPRODUCED if count == number else verdicts.CONTRADICTED if high < 0.5 else verdicts.INCONCLUSIVE
     return {
-        **{"label": "share of the runs", "n": number, "effect": count / max(1, number), "low": low, "high": high},
-        **{"test": "Wilson's interval", "verdict": verdict if number >= blocks.SMALLEST else verdicts.INCONCLUSIVE},
+        **{"label": "share of the runs", "n": number, "effect": effect, "low": low, "high": high},
+        **{
+            "test": "Wilson's interval" if number else TOO_FEW,
+            "verdict": verdict if number >= blocks.SMALLEST else verdicts.INCONCLUSIVE,
+        },
     }
 
 
