@@ -17,7 +17,7 @@ from tests.bench import (
     together,
     users,
 )
-from tests.bench.calibration import halves, known, moderated, noise, rejudge, same, sessions, simulation, stages
+from tests.bench.calibration import halves, known, moderated, noise, rejudge, same, sessions, simulation, stages, tries
 
 BENCHES = {
     "overhead": overhead.main,
@@ -44,6 +44,7 @@ LONG = {
     "sessions": sessions.main,
     "spending": spending.main,
     "open": open_findings.main,
+    "tries": tries.main,
 }
 
 if __name__ == "__main__":

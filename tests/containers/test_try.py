@@ -5,30 +5,19 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
-from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll.designs.program import ladder
 from plimsoll.features.try_program import timer
 
-from tests import markdown
+from tests import markdown, planted
 from tests.conftest import PROJECT
 
 TUTORIAL = PROJECT / "docs/tutorials/own-program.md"
 TRIED = [command.words[1:] for command in markdown.commands(TUTORIAL) if "try" in command.words and "--" in command.words]
-
-PLANTED = """
-dd if=/dev/zero of=/dev/shm/planted bs=1M count=100 2>/dev/null || sleep 0.6
-rm -f /dev/shm/planted
-grep -q '^Seccomp:.*2' /proc/self/status && sleep 0.3
-echo done
-"""
 
 
 def plimsoll(folder, *words: str, seconds: float = 120) -> subprocess.CompletedProcess:
@@ -130,66 +119,22 @@ def calm(folder) -> None:
     path.write_text(yaml.safe_dump(profile))
 
 
-REFUSED = """
-import os, time
-end = time.process_time() + 0.5
-while time.process_time() < end:
-    pass
-try:
-    os.close(os.memfd_create("planted"))
-except PermissionError:
-    time.sleep(0.4)
-open("/dev/shm/planted", "w").close()
-print("done")
-"""
-# Docker's client, with options for every container: a quota of 80 % of a processor, and a filter that refuses one call.
-CLIENT = """#!/bin/sh
-real={real} option=
-if [ "$1" = run ]; then
-    shift
-    case "$*" in *seccomp=unconfined*) ;; *) option="--security-opt seccomp={filter}" ;; esac
-    exec "$real" run --cpu-period 100000 --cpu-quota 80000 $option "$@"
-fi
-exec "$real" "$@"
-"""
-FILTER = {
-    "defaultAction": "SCMP_ACT_ALLOW",
-    "syscalls": [{"names": ["memfd_create"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}],
-}
-
-
 @pytest.fixture
 def planted_client(monkeypatch):
     """Make every container of Docker have a quota, and every confined one a filter that refuses memfd_create."""
-    # A folder of PATH has no colon, and a word of a shell no space.
-    with tempfile.TemporaryDirectory(prefix="plimsoll-client-") as folder:
-        (Path(folder) / "filter.json").write_text(json.dumps(FILTER))
-        client = Path(folder) / "docker"
-        client.write_text(CLIENT.format(real=shutil.which("docker"), filter=f"{folder}/filter.json"))
-        client.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    with planted.client() as path:
+        monkeypatch.setenv("PATH", path)
         yield
 
 
 def measured(folder, *words: str) -> dict:
     """Return the answer about a program, as JSON. Only Docker is measured, and other programs may run."""
-    made = plimsoll(folder, "try", "--dry-run", *words)
+    made = plimsoll(folder, "try", "--dry-run", "--runtimes", "docker", *words)
     assert made.returncode == 0, made.stderr
-    only_docker(folder / "my-study.yaml")
     calm(folder / "my-study")
     done = plimsoll(folder, "reproduce", "my-study.yaml", seconds=1500)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads((folder / "my-study/results/my-study/try.json").read_text())
-
-
-def only_docker(file) -> None:
-    """Leave other runtimes out of a study."""
-    head, study = file.read_text().partition("\n")[0], yaml.safe_load(file.read_text())
-    for part in (*study["experiments"].values(), study["answer"]["rows"]):
-        part["runtime"] = [
-            name for name in part["runtime"] if name in ("host", "files", *ladder.levels("docker")) or "docker-" in name
-        ]
-    file.write_text(f"{head}\n{yaml.safe_dump(study, sort_keys=False)}")
 
 
 @pytest.mark.long
@@ -197,21 +142,21 @@ def only_docker(file) -> None:
 @pytest.mark.usefixtures("planted_client")
 def test_a_planted_quota_and_a_refused_call_are_named_with_their_steps(tmp_path):
     """The sides of a step are watched in a run of their own, which names the call."""
-    (tmp_path / "run.py").write_text(REFUSED)
+    (tmp_path / "run.py").write_text(planted.REFUSED)
     told = measured(tmp_path, "--minutes", "3", "--width", "10%", "--", "/usr/bin/python3", "run.py")
     answer = " ".join(told["answer"])
-    assert "come with the container's root file system and its cgroup's limits" in answer
+    assert f"come with {planted.LIMITS}" in answer
     assert "come with the seccomp filter" in answer and "With --security-opt seccomp=unconfined it is" in answer
     steps = {one["adds"]: one["differs"] for one in told["why"]}
-    quota = steps["the container's root file system and its cgroup's limits"]
+    quota = steps[planted.LIMITS]
     assert any("80000" in sentence for sentence in quota) and any("throttled seconds" in sentence for sentence in quota)
-    assert steps["the seccomp filter"][0].startswith("system calls refused only after: memfd_create (EPERM)")
+    assert steps[planted.FILTER][0].startswith("system calls refused only after: memfd_create (EPERM)")
     assert not any("memfd_create" in sentence for sentence in quota)
 
 
 @pytest.mark.long
 def test_two_planted_steps_are_named_and_what_gives_them_back_is_measured(tmp_path):
-    (tmp_path / "run.sh").write_text(PLANTED)
+    (tmp_path / "run.sh").write_text(planted.TWO_STEPS)
     made = plimsoll(tmp_path, "try", "--dry-run", "--minutes", "2", "--width", "10%", "--", "sh", "run.sh")
     assert made.returncode == 0, made.stderr
     calm(tmp_path / "my-study")
@@ -222,10 +167,8 @@ def test_two_planted_steps_are_named_and_what_gives_them_back_is_measured(tmp_pa
     assert "come with namespaces of processes and shared memory" in answer and "come with the seccomp filter" in answer
     assert "With --ipc host it is" in answer and "With --security-opt seccomp=unconfined it is" in answer
     steps = {one["adds"]: one["differs"] for one in told["why"]}
-    assert any(
-        "shared memory" in sentence for sentence in steps["namespaces of processes and shared memory, with a /dev/shm of 64 MB"]
-    )
-    assert "seccomp: 0 before, 2 after" in steps["the seccomp filter"]
+    assert any("shared memory" in sentence for sentence in steps[planted.PROCESSES])
+    assert "seccomp: 0 before, 2 after" in steps[planted.FILTER]
 
 
 # Appends small records as SQLite does: each is on the disk, with a journal that says how to undo it, before the next one.
@@ -271,7 +214,7 @@ def saved(folder) -> None:
         (block,) = re.findall(rf"^Save this as `{name}`.*?^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[:1]
         (folder / name).write_text(block)
     for block in markdown.blocks(TUTORIAL):
-        if "> notes.sql" in block.text:
+        if re.search(r"> \w+\.(?:sql|sh)", block.text):
             subprocess.run(["bash", "-c", block.text], cwd=folder, check=True)
 
 

@@ -59,3 +59,11 @@ def test_the_table_of_times_is_that_of_the_reference_measurements():
         for folder in REFERENCE.iterdir()
     }
     assert found == {study: [sum(counts), *counts] for study, counts in made.items()}
+
+
+def test_the_tries_of_programs_without_a_cost_are_those_of_the_table():
+    own = pd.read_csv(PROJECT / "docs/reports/calibration/tries.csv", dtype=str, keep_default_na=False)
+    own = own[(own["kind"] == "alike") & (own["failed"] == "")]
+    text, widest = (PROJECT / "docs/reports/try.md").read_text(), own["widest"].astype(float)
+    assert f"| without a cost, one minute each | {len(own)} | {(own['found'] != '').sum()} |" in text
+    assert f"reaches from {100 * widest.min():.0f} to {100 * widest.max():.0f} % to one side" in text

@@ -149,6 +149,21 @@ def test_ranks_in_one_container_and_split_are_measured_together(every_runtime):
     assert {ladder.unsplit(name) for name in found[3:]} == set(found[:3])
 
 
+def test_only_the_chosen_runtimes_are_measured(every_runtime, monkeypatch):
+    assert study.defaults_here(None, ["podman-rootless", "docker"]) == ["docker", "podman-rootless"]
+    assert study.defaults_here(ranks.Ranks(2, True, 2), ["singularity"]) == ["singularity", "singularity-split"]
+    assert study.refuse_unknown(["docker", "charliecloud"]) == ("docker", "charliecloud")
+    with pytest.raises(
+        PlimsollError, match=r"--runtimes 'pod-man' \(did you mean podman\?\)\. Nothing was measured\. Known are"
+    ):
+        study.refuse_unknown(["docker", "pod-man"])
+    with pytest.raises(PlimsollError, match="charliecloud is not tried with several ranks"):
+        study.defaults_here(ranks.Ranks(2, True, 0), ["docker", "charliecloud"])
+    monkeypatch.setattr(study, "missing_here", lambda: {"podman": "it is not installed", "charliecloud": "gone"})
+    with pytest.raises(PlimsollError, match=r"podman does not work here: it is not installed\. Nothing .* of --runtimes\."):
+        study.defaults_here(None, ["docker", "podman"])
+
+
 @pytest.mark.parametrize("name", list(ladder.OF_SPLIT))
 def test_a_split_level_is_its_runtime_under_another_name(name):
     split, one = runtimes.find(name), runtimes.find(ladder.unsplit(name))

@@ -11,6 +11,7 @@ python -m tests.bench halves        iterations of one run under two labels, of t
 python -m tests.bench same          the same cell under two labels, real runs
 python -m tests.bench known         5, 10 and 20 % less processor time by a cgroup's quota
 python -m tests.bench noise         disturbances of known strength: the runs that are found, and the error of runs that count
+python -m tests.bench tries         `plimsoll try` on programs without a cost, and with planted ones: two to three hours
 python -m tests.bench rejudge       the runs of `same` and `known` that come with the project, judged again: measures nothing
 """
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import ranks, trial
 from plimsoll.features.try_program.study_options import StudyOptions
+from plimsoll.measuring import process
 
 # Programs that runtimes start in a container, and that a look into it needs.
 TOOLS = ("sh", "env", "sleep", "cat", "true")
@@ -23,6 +24,8 @@ LOADED = re.compile(r"(?:=> )?(/\S+) \(0x")
 # How long a neighbour is watched for the files that it opens (s).
 NEIGHBOUR_SECONDS = 3.0
 LARGEST = 4 * 2**30
+# A traced run may take so many times as long as one that hangs: each file that is opened takes half a millisecond longer.
+SLOWED = 3
 
 
 def needed(options: StudyOptions) -> list[Path]:
@@ -73,7 +76,10 @@ def _loaded(program: Path) -> list[Path]:
 
 
 def _opened(options: StudyOptions) -> list[Path]:
-    """Return the files that the program uses in a trial run; empty where nothing can trace it."""
+    """Return the files that the program uses in a trial run; empty where nothing can trace it.
+
+    If the run takes too long, they are those that it has used until then.
+    """
     if not shutil.which("strace"):
         return []
     import tempfile
@@ -81,18 +87,20 @@ def _opened(options: StudyOptions) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         work, trace = Path(temporary, "work"), Path(temporary, "trace")
         trial.prepare(options, work)
-        words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
+        # Other calls than those of files do not stop the program.
+        words = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
         words += [*ranks.launch_prefix(options.ranks), *options.command]
         environment = {**options.variables, "PATH": trial.path_of(options), "HOME": str(work), "LANG": "C.UTF-8"}
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        tracing = subprocess.Popen(words, cwd=work, env=environment, start_new_session=True, **streams)
         try:
-            subprocess.run(
-                words, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=options.limit * 10 + 60
-            )
-        except subprocess.TimeoutExpired:
-            return []
+            process.ended_within(tracing.pid, options.limit * SLOWED)
+        finally:
+            # The program would go on without strace.
+            process.kill(tracing, group=True)
         if not trace.is_file():
             return []
-        traced = list(_of_trace(trace.read_text(errors="replace"), work))
+        traced = list(dict.fromkeys(_of_trace(trace.read_text(errors="replace"), work)))
         return [path for path in (*traced, *_interpreters(traced)) if not path.is_relative_to(temporary)]
 
 

@@ -41,6 +41,7 @@ def write(options: StudyOptions, folder: Path, timer: Path, tell: Callable[[str]
     elif options.image:
         (text, variables), told = _of_image(options.image, folder, tell), f"the image {options.image}"
     else:
+        tell("A run is watched for the files that it opens, which makes it slower.")
         needed = files.needed(options)
         size = sum(path.stat().st_size for path in needed)
         tell(f"The image gets {len(needed)} files of this host ({size / 1e6:.1f} MB):")

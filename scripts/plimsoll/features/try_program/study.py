@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import yaml
 
-from plimsoll import paths, runtimes
+from plimsoll import paths, runtimes, spelling
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, trial
 from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.study_options import StudyOptions
@@ -117,7 +117,7 @@ def _fill(
     made = recipe.write(options, config / "containers" / recipe.IMAGE, timer, tell)
     if options.folder:
         folder_copy.copy(options.folder, config / "folder")
-    defaults = defaults_here(options.ranks)
+    defaults = defaults_here(options.ranks, options.runtimes)
     if options.beside and (left_out := neighbour_runs.left_out(defaults)):
         tell(left_out)
     content = _content(options, place.id, made.files, tried, defaults, digest_of(config / "folder") if options.folder else None)
@@ -194,15 +194,36 @@ def _is_wanted(default: str, ranks: Ranks | None) -> bool:
     return ranks is None or (ranks.in_one and default not in WITHOUT_RANKS)
 
 
-def defaults_here(ranks: Ranks | None = None) -> list[str]:
-    """Return the runtimes that work here as a user would call them. Raise PlimsollError if there is none."""
-    wanted = [name for name in CALLED if _is_wanted(name, ranks)]
+def refuse_unknown(chosen: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of runtimes whose defaults are wanted. Raise PlimsollError for another name."""
+    for name in chosen:
+        if name not in ONE_CONTAINER:
+            known = f"Known are {', '.join(ONE_CONTAINER)}."
+            raise PlimsollError(f"--runtimes {quote(name)}{spelling.hint(name, ONE_CONTAINER)}. Nothing was measured. {known}")
+    return tuple(chosen)
+
+
+def defaults_here(ranks: Ranks | None = None, chosen: Sequence[str] = ()) -> list[str]:
+    """Return the runtimes that work here as a user would call them: all of them, or the `chosen` ones.
+
+    Raise PlimsollError if no runtime works, or if a chosen one does not.
+    """
+    wanted = [name for name in CALLED if _is_wanted(name, ranks) and _one_container(name) in (chosen or ONE_CONTAINER)]
     missing = missing_here()
-    there = [name for name in wanted if (ladder.unsplit(name) or name) not in missing]
+    there = [name for name in wanted if _one_container(name) not in missing]
+    for name in chosen:
+        why = f"does not work here: {missing[name]}" if name in missing else "is not tried with several ranks"
+        if name in missing or name not in map(_one_container, wanted):
+            raise PlimsollError(f"{name} {why}. Nothing was measured. Leave it out of --runtimes.")
     if not there:
         reasons = "; ".join(f"{runtimes.find(name).label}: {reason}" for name, reason in missing.items())
         raise PlimsollError(f"No runtime works here, so there is nothing to compare ({reasons}).")
     return [name for name in there if BETTER_OF.get(name) not in there]
+
+
+def _one_container(default: str) -> str:
+    """Return the runtime of a default's kind that has one container."""
+    return ladder.unsplit(default) or default
 
 
 def missing_here() -> dict[str, str]:

@@ -46,6 +46,7 @@ class StudyOptions(NamedTuple):
     limit: float
     ranks: Ranks | None = None
     beside: tuple[str, ...] = ()
+    runtimes: tuple[str, ...] = ()
 
 
 def metric(text: str, better: str | None) -> Metric:

@@ -8,7 +8,7 @@ import typer
 
 from plimsoll.errors import PlimsollError
 
-Program = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The program, with its arguments.")]
+Program = Annotated[list[str], typer.Argument(metavar="-- COMMAND", help="The program, with its arguments.")]
 
 
 def try_(
@@ -59,6 +59,10 @@ def try_(
     beside: Annotated[
         str | None,
         typer.Option(metavar="COMMAND", help="Also say what this program costs it beside it, in its container and in another."),
+    ] = None,
+    runtimes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this runtime's default. Repeatable. Without it: all that work here."),
     ] = None,
     minutes: Annotated[float, typer.Option(metavar="NUMBER", help="Minutes of measuring, at most.")] = 5.0,
     width: Annotated[
@@ -117,6 +121,7 @@ def try_(
         limit=study_options.positive(limit, "--limit"),
         ranks=of_mpi,
         beside=neighbour,
+        runtimes=study.refuse_unknown(runtimes or ()),
     )
     above = None if fail_above is None else study_options.share(fail_above, "--fail-above")
     study_options.export_path(export)

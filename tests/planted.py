@@ -1,0 +1,72 @@
+"""Programs with a cost that is known: it is planted in one step between this host and Docker's default container."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+# Steps as the answer names them.
+FILTER, PROCESSES = "the seccomp filter", "namespaces of processes and shared memory, with a /dev/shm of 64 MB"
+LIMITS = "the container's root file system and its cgroup's limits"
+
+# Sleeps where /dev/shm is too small, and where a filter is active.
+TWO_STEPS = """
+dd if=/dev/zero of=/dev/shm/planted bs=1M count=100 2>/dev/null || sleep 0.6
+rm -f /dev/shm/planted
+grep -q '^Seccomp:.*2' /proc/self/status && sleep 0.3
+echo done
+"""
+# Each of these alone, in a shorter program.
+SMALL_MEMORY = """
+dd if=/dev/zero of=/dev/shm/planted bs=1M count=70 2>/dev/null || sleep 0.06
+rm -f /dev/shm/planted
+echo done
+"""
+FILTERED = """
+i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done
+grep -q '^Seccomp:.*2' /proc/self/status && sleep 0.03
+echo done
+"""
+# Computes, and sleeps where a call is refused.
+REFUSED = """
+import os, time
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    pass
+try:
+    os.close(os.memfd_create("planted"))
+except PermissionError:
+    time.sleep(0.4)
+open("/dev/shm/planted", "w").close()
+print("done")
+"""
+# Docker's client, with options for every container: a quota of 80 % of a processor, and a filter that refuses one call.
+_CLIENT = """#!/bin/sh
+real={real} option=
+if [ "$1" = run ]; then
+    shift
+    case "$*" in *seccomp=unconfined*) ;; *) option="--security-opt seccomp={filter}" ;; esac
+    exec "$real" run --cpu-period 100000 --cpu-quota 80000 $option "$@"
+fi
+exec "$real" "$@"
+"""
+_REFUSING = {
+    "defaultAction": "SCMP_ACT_ALLOW",
+    "syscalls": [{"names": ["memfd_create"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}],
+}
+
+
+@contextlib.contextmanager
+def client() -> Iterator[str]:
+    """Yield a PATH with a client of Docker that plants a quota in every container, and in every confined one a filter that
+    refuses memfd_create."""
+    # A folder of PATH has no colon, and a word of a shell no space.
+    with tempfile.TemporaryDirectory(prefix="plimsoll-client-") as folder:
+        (Path(folder) / "filter.json").write_text(json.dumps(_REFUSING))
+        script = Path(folder) / "docker"
+        script.write_text(_CLIENT.format(real=shutil.which("docker"), filter=f"{folder}/filter.json"))
+        script.chmod(0o755)
+        yield f"{folder}:{os.environ['PATH']}"
