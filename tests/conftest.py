@@ -2,6 +2,7 @@ import contextlib
 import copy
 import functools
 import re
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +12,7 @@ import yaml
 from hypothesis import settings
 from plimsoll import designs, runtimes
 from plimsoll.config import studies
-from plimsoll.host import machine_lock
+from plimsoll.host import machine_lock, processes
 from plimsoll.instruments.events import COUNTERS
 from plimsoll.measuring import lock, record
 from plimsoll.planning import planner
@@ -186,6 +187,17 @@ def swept():
     """Sweep what killed tests left. Some tests start containers without the marker of a measurement, so no run sweeps those."""
     with machine_lock.hold(lambda holder: print(f"waiting for {holder}", file=sys.__stderr__, flush=True)):
         lock.sweep(runtimes.known().values())
+
+
+def begun(words: list[str], **options) -> subprocess.Popen:
+    """Start a program that has variables, and return its process once they and its words can be read.
+
+    Popen returns while the kernel is still filling them in: about every tenth process shows no variables at first.
+    """
+    process = subprocess.Popen(words, **options)
+    while not processes.environment(process.pid):
+        assert process.poll() is None
+    return process
 
 
 def commands(numbers: Iterable[int]) -> list[str]:

@@ -26,7 +26,7 @@ from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.networks import cni, subnets
 
-from tests.conftest import usual
+from tests.conftest import begun, usual
 from tests.containers.conftest import alone, called, container_of_the_run, in_the_run
 
 CONTAINERS = (
@@ -355,7 +355,7 @@ def test_a_shim_that_nobody_ends_is_ended_when_its_container_is_removed(tmp_path
     replaces it."""
     identity, called = "0123456789abcdef" * 4, tmp_path / "containerd-shim"
     shutil.copy(shutil.which("bash"), called)
-    shim, other = (subprocess.Popen([called, "-c", "sleep 20; :", "-id", one]) for one in (identity, "f" * 64))
+    shim, other = (begun([called, "-c", "sleep 20; :", "-id", one]) for one in (identity, "f" * 64))
     try:
         runtimes.find("docker").end_shims([])
         assert shim.poll() is None
@@ -459,25 +459,28 @@ def test_a_benchmark_that_forks_and_leaves_is_no_measurement_and_nothing_of_it_s
 GARBAGE = "head -c 20000 /dev/urandom"
 
 
+# What a benchmark puts in the place of its output: the command, the status of the run, and its reason.
+PUT = {
+    "garbage": (f"{GARBAGE} >hpccoutf.txt", "invalid", "hpccoutf.txt does not hold exactly one complete run"),
+    "garbage at the end": (f"{GARBAGE} >>hpccoutf.txt", "invalid", "hpccoutf.txt does not hold exactly one complete run"),
+    "failed checks": ("sed -i s/Success=1/Success=0/ hpccoutf.txt", "invalid", "HPCC printed no Success=1"),
+    "a link": ("rm hpccoutf.txt && ln -s /etc/passwd hpccoutf.txt", "invalid", "it left no hpccoutf.txt"),
+    "a folder that is a link": ("mv ranks there && ln -s there ranks", "invalid", "rank 0 left no report"),
+    "a pipe": ("rm stderr.txt && mkfifo stderr.txt && exit 3", "failed", "mpirun ended with 3: .*"),
+    "a link for errors": (
+        "rm stderr.txt && ln -s /etc/passwd stderr.txt && exit 3",
+        "failed",
+        "mpirun ended with 3: (?!.*/bin/).*",
+    ),
+}
+
+
 @pytest.mark.parametrize("runtime", usual(["bare", "docker"], ["docker"]))
-@pytest.mark.parametrize(
-    ("words", "status", "reason"),
-    [
-        (f"{GARBAGE} >hpccoutf.txt", "invalid", "hpccoutf.txt does not hold exactly one complete run"),
-        (f"{GARBAGE} >>hpccoutf.txt", "invalid", "hpccoutf.txt does not hold exactly one complete run"),
-        ("sed -i s/Success=1/Success=0/ hpccoutf.txt", "invalid", "HPCC printed no Success=1"),
-        ("rm hpccoutf.txt && ln -s /etc/passwd hpccoutf.txt", "invalid", "it left no hpccoutf.txt"),
-        ("mv ranks there && ln -s there ranks", "invalid", "rank 0 left no report"),
-        ("rm stderr.txt && mkfifo stderr.txt && exit 3", "failed", "mpirun ended with 3: .*"),
-        ("rm stderr.txt && ln -s /etc/passwd stderr.txt && exit 3", "failed", "mpirun ended with 3: (?!.*/bin/).*"),
-    ],
-    ids=["garbage", "garbage at the end", "failed checks", "a link", "a folder that is a link", "a pipe", "a link for errors"],
-)
-def test_what_a_benchmark_puts_in_the_place_of_its_output_is_no_measurement(
-    workspace, working, monkeypatch, runtime, words, status, reason
-):
+@pytest.mark.parametrize("put", usual(PUT, ["garbage at the end", "a link", "a pipe"]))
+def test_what_a_benchmark_puts_in_the_place_of_its_output_is_no_measurement(workspace, working, monkeypatch, runtime, put):
     """The benchmark returns 0, or the run waits for it no longer than usual."""
     working(runtime)
+    words, status, reason = PUT[put]
     instead(monkeypatch, words)
     workspace.plan["limits"]["attempts"] = 1
     found = workspace.run(f"uma/exact/{'E1' if runtime == 'bare' else 'E2'}/{runtime}/any/default/standard/plain/randomaccess")

@@ -24,7 +24,7 @@ from plimsoll.runtimes.nested import engine_folders
 from plimsoll.runtimes.networks import subnets
 from plimsoll.services.containers import Services
 
-from tests.conftest import PROJECT, unlike
+from tests.conftest import PROJECT, unlike, usual
 from tests.containers.conftest import alike, alone, leftovers
 
 # How long things that a run has ended may take to disappear (s).
@@ -190,15 +190,21 @@ def check_counts_for_the_run(services, child) -> None:
     assert cgroup.cpu_seconds(group) - before - by_child > 0.05
 
 
+UNFILTERED = ("seccomp=unconfined", "session key: operation not permitted")
+
+
 @pytest.mark.parametrize(
     ("without", "reason"),
-    [
-        ("--cap-add=SYS_ADMIN", "the inner engine ended|did not get ready"),
-        ("--cap-add=NET_ADMIN", "the inner engine ended.*(iptables|Permission denied|permitted)"),
-        ("seccomp=unconfined", "session key: operation not permitted"),
-        ("/sys/fs/cgroup:/sys/fs/cgroup", "unable to apply cgroup configuration"),
-        ("/var/lib/docker", "the inner engine ended.*driver not supported"),
-    ],
+    usual(
+        [
+            ("--cap-add=SYS_ADMIN", "the inner engine ended|did not get ready"),
+            ("--cap-add=NET_ADMIN", "the inner engine ended.*(iptables|Permission denied|permitted)"),
+            UNFILTERED,
+            ("/sys/fs/cgroup:/sys/fs/cgroup", "unable to apply cgroup configuration"),
+            ("/var/lib/docker", "the inner engine ended.*driver not supported"),
+        ],
+        [UNFILTERED],
+    ),
 )
 def test_a_parent_needs_all_that_it_is_given(services, image, monkeypatch, without, reason):
     # The parent has its own volume, as where it has to load the image.

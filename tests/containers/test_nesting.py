@@ -452,7 +452,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("how", usual(BROKEN, ["the parent is killed", "the virtual machine is killed"]))
+@pytest.mark.parametrize("how", usual(BROKEN, ["the parent is killed"]))
 def test_a_network_that_breaks_is_told_and_the_next_run_works(workspace, as_before, monkeypatch, how):
     moment, path, breaks = BROKEN[how]
     real, before = network.Task._test, [*called("netserver"), *called("netperf")]

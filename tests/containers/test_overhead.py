@@ -43,7 +43,7 @@ CELLS = [
     *("fpu_fft/bare", "fpu_raytracing/docker", "stream/bare", "stream/vm-emulated"),
     *(f"bonnie_with_bytes/{where}" for where in ("bare/own", "docker/own", "docker/volume", "vm-emulated/own")),
 ]
-USUAL = ["iperf/docker", "cpu_fibonacci/vm-emulated", "fpu_fft/bare", "stream/bare", "bonnie_with_bytes/docker/own"]
+USUAL = ["iperf/docker", "cpu_fibonacci/vm-emulated", "fpu_fft/bare"]
 KILLED = """
 import sys
 from pathlib import Path

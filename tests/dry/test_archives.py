@@ -126,7 +126,7 @@ ARCHIVED = sorted(path.parent.name for path in REFERENCE.glob("*/reference-*.zip
 OTHER_TABLES = re.compile(r"results/[^/]+/(tables/[^/]+|sessions)\.csv")
 
 
-@pytest.mark.parametrize("study", usual(ARCHIVED, [name for name in ("liu2020", "li2018-hadoop") if name in ARCHIVED]))
+@pytest.mark.parametrize("study", usual(ARCHIVED, [name for name in ("liu2020",) if name in ARCHIVED]))
 def test_reference_measurements_are_made_again_on_another_checkout(project, study):
     """Today's code makes from the records of the project's own archives what is shown of them, verdicts too. Figures
     and pages are left out, because they take most of the time."""
@@ -199,7 +199,9 @@ def test_what_was_made_once_is_kept_and_nothing_else_is_taken_for_it(remade):
     # Another archive has the same name.
     other = remade.folder / "elsewhere" / ARCHIVE
     other.parent.mkdir()
-    remade.archive(SMALL, "--raw", "--file", str(other))
+    told = json.loads(remade.archive(SMALL, "--raw", "--file", str(other), "--json").stdout)
+    whole = {"file": str(remade.folder / other), "bytes": (remade.folder / other).stat().st_size}
+    assert told == {**whole, "new": True, "studies": [SMALL]}
     assert f"{MADE} was made from another archive than {other}: delete" in one_sentence(remade.remake(str(other)))
 
 
@@ -221,9 +223,10 @@ def test_reference_measurements_are_an_archive_and_its_tables(small):
         *("answer.csv", "claims.csv", "comparisons.csv", "figures", "host.txt", "observations.csv", "runs.csv", "tables"),
         f"reference-{SMALL}.zip",
     }
-    again = small.remake(f"results/reference/{SMALL}/reference-{SMALL}.zip")
-    assert again.returncode == 0 and "were made again, byte for byte" in again.stdout, again.stderr
-    made = small.folder / f"results/from/reference-{SMALL}/results"
+    again = small.remake(f"results/reference/{SMALL}/reference-{SMALL}.zip", "--json")
+    assert again.returncode == 0, again.stderr
+    told, made = json.loads(again.stdout), small.folder / f"results/from/reference-{SMALL}/results"
+    assert told["same"] and told["other"] == told["rounded"] == [] and told["folder"] == str(made.parent)
     for name in ("observations.csv", "runs.csv", "comparisons.csv", "answer.csv"):
         assert (kept / name).read_bytes() == (made / SMALL / name).read_bytes()
     assert (made / SMALL / "report.html").is_file()

@@ -24,6 +24,8 @@ from tests.project import Project
 
 # A workflow hangs if it takes longer than TIMES the undisturbed time, and MORE_SECONDS in addition.
 TIMES, MORE_SECONDS = 3.0, 150.0
+# How often the command is started after a fault at most, where a hypervisor disturbs runs.
+STARTS = 3
 
 
 @dataclass
@@ -125,9 +127,17 @@ class Campaign:
         return before
 
     def _again(self, known: Undisturbed, limit: float, result: Result) -> None:
-        """Run the same command again. It waits while a part of the first one still runs."""
-        code = self._end(self._start(known, "again.txt"), limit, result, "the next start")
-        result.codes.append(code)
+        """Run the same command again. It waits while a part of the first one still runs.
+
+        A hypervisor that disturbs a run of it is no work of the fault. So it runs once more while that is all that went
+        wrong: every record is there, and no output has a traceback.
+        """
+        for _ in range(STARTS):
+            code = self._end(self._start(known, "again.txt"), limit, result, "the next start")
+            result.codes.append(code)
+            project = known.project.folder
+            if not code or _tracebacks(project) or not outcome.hypervisor_disturbed(project, known.wanted[0]):
+                break
         if code:
             said = (known.project.folder / "again.txt").read_text(errors="replace")
             result.problems.append(f"the next start ended with {code}: {_last(said)}")
@@ -142,9 +152,12 @@ class Campaign:
         warm = self.machine.start(".venv/bin/python", *words, folder=folder, out=subprocess.DEVNULL, PYTHONPATH="scripts")
         assert warm.wait(600) == 0
         known = Undisturbed(scene, project, 0.0, (set(), set()), empty, empty)
-        begun = time.monotonic()
-        process = self._start(known, "first.txt")
-        code = process.wait(600)
+        for _ in range(STARTS):
+            _empty(project.folder)
+            begun = time.monotonic()
+            code = self._start(known, "first.txt").wait(600)
+            if not code or not outcome.hypervisor_disturbed(folder):
+                break
         text = (folder / "first.txt").read_text(errors="replace")
         assert code == 0, text
         known.seconds = time.monotonic() - begun

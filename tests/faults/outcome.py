@@ -1,5 +1,6 @@
 """The results of a workflow after a fault, compared with those of an undisturbed one."""
 
+import contextlib
 import filecmp
 import hashlib
 import os
@@ -84,6 +85,24 @@ def problems(project: Path, wanted: tuple[set[str], set[str]], before: list[Kept
             f"raw output {'changed' if path in now else 'lost'}: {path}" for path in one.raw if now.get(path) != one.raw[path]
         ]
     return list(dict.fromkeys(found))
+
+
+def hypervisor_disturbed(project: Path, wanted: set[str] | None = None) -> bool:
+    """Return whether all records are there (those `wanted`, if they are known), and those that do not count are of runs
+    from which a hypervisor took more than other programs."""
+    paths = expected(project)[0]
+    with contextlib.suppress(record.DamagedFile):
+        found = [record.read(project / path) for path in paths]
+        lost = [one for one in found if one["status"] not in status.COUNTED]
+        return bool(lost) and wanted in (None, paths) and all(map(_by_hypervisor, lost))
+    return False
+
+
+def _by_hypervisor(found: dict) -> bool:
+    if found["status"] != status.DISTURBED:
+        return False
+    during = found["noise"]["during"]
+    return during["stolen_seconds"] > (during["neighbour_seconds"] or 0.0)
 
 
 def _of_record(path: Path) -> list[str]:

@@ -13,7 +13,7 @@ from plimsoll.config import studies
 from plimsoll.host import cgroup
 from plimsoll.measuring import lock, record
 
-from tests.conftest import PROJECT, recorded
+from tests.conftest import PROJECT, begun, recorded
 from tests.faults import beside, drawing, leftovers, means, outcome, processes
 from tests.faults.__main__ import SEEDS, folder, line, log, of, stamp, struck
 from tests.faults.apart import Machine
@@ -104,6 +104,30 @@ def test_what_is_left_of_a_study_in_a_scene_can_be_asked(scene, tmp_path):
 NOTHING: dict[str, list[str]] = {"problems": [], "left": [], "wrong": []}
 
 
+@pytest.mark.parametrize(
+    ("runs", "by_it"),
+    [
+        ([("valid", None), ("disturbed", (0.33, 0.11))], True),
+        ([("disturbed", (0.33, None))], True),
+        ([("disturbed", (0.33, 0.11)), ("disturbed", (0.0, 3.0))], False),
+        ([("disturbed", (0.33, 0.11)), ("failed", (0.33, 0.11))], False),
+        ([("valid", None)], False),
+    ],
+)
+def test_only_what_a_hypervisor_takes_excuses_a_run(tmp_path, monkeypatch, runs, by_it):
+    found = {}
+    for number, (named, during) in enumerate(runs, 1):
+        path = tmp_path / f"results/s/runs/a/{number}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        stolen, used = during or (0.0, 0.0)
+        found[path] = {"status": named, "noise": {"during": {"stolen_seconds": stolen, "neighbour_seconds": used}}}
+    monkeypatch.setattr(record, "read", found.__getitem__)
+    wanted = {str(path.relative_to(tmp_path)) for path in found}
+    assert outcome.hypervisor_disturbed(tmp_path) == outcome.hypervisor_disturbed(tmp_path, wanted) == by_it
+    assert not outcome.hypervisor_disturbed(tmp_path, {*wanted, "results/s/runs/a/9.json"})
+
+
 def test_the_summary_counts_by_kind():
     fault = drawing.draw(SEED, 1)._asdict()
 
@@ -173,7 +197,7 @@ def test_strays_are_seen_by_the_mark_of_their_run(monkeypatch):
     started = []
     with beside.watched() as told:
         for run in ("old", "new"):
-            started.append(subprocess.Popen(["sleep", "60"], env={lock.VARIABLE: run, "PATH": "/usr/bin:/bin"}))
+            started.append(begun(["sleep", "60"], env={lock.VARIABLE: run, "PATH": "/usr/bin:/bin"}))
             # Their start times must differ in the kernel's units.
             time.sleep(0.3)
     for one in started:

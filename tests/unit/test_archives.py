@@ -751,7 +751,8 @@ def test_a_table_that_is_another_by_the_same_code_is_no_success(tmp_path, monkey
     monkeypatch.setattr(reading, "rounded", lambda archive, folder, names: [])
     made_by = {"us": code_identity.made_by(), "others": {"version": "0.1", "code": "0" * 64}}[by]
     made = rebuild.comparison(reading.Archive(None, {"made_by": made_by}, ""), tmp_path, ())
-    assert made.status == status and all(name in made.words for name in other)
+    assert (made.status, made.same, made.other) == (status, ["results/s/runs.csv"], other)
+    assert all(name in made.words for name in other)
 
 
 def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monkeypatch):
@@ -770,6 +771,7 @@ def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monk
         (tmp_path / "results/s/runs.csv").write_text("n\n4\n")
         found = rebuild.comparison(archive, tmp_path, ())
         assert found.status == 1 and "Not so results/s/runs.csv: " in found.words and "results/s/tests.csv)" in found.words
+        assert (found.other, found.rounded) == (["results/s/runs.csv"], ["results/s/tests.csv"])
 
 
 @pytest.mark.parametrize(

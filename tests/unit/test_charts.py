@@ -254,7 +254,7 @@ def test_a_cell_without_valid_runs_is_shown_as_such():
     found = drawn(shown(missing=[("E2", "docker")]))
     assert found.summary.set_index(["scheme", "runtime"]).loc[("E2", "docker"), "n"] == 0
     assert "no valid run" in printed(found.figure)
-    assert "n = 0 to 6" in found.caption
+    assert "n = 6 valid runs per cell (6 planned; none for 1 of 18 bars)" in found.caption
 
 
 def test_a_cell_that_there_was_no_time_for_is_told_from_one_without_valid_runs():

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs, paths, runtimes
 from plimsoll.claims import answer, book, evaluate, findings, result_counts, verdicts
+from plimsoll.claims.quantities import count
 from plimsoll.claims.sides import Contrast
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.claims.verdicts import Strength
@@ -484,6 +485,11 @@ def test_what_carried_the_messages_is_counted(judged, claims):
     assert results[0]["parts"][0]["verdict"] == verdicts.CONTRADICTED
     assert set(table[table["cell_a"].str.contains("docker")]["verdict"]) == {verdicts.REPRODUCED}
     assert any(part.get("quantity") == "transport" for part in book.parts_of(claim))
+
+
+def test_of_no_runs_there_is_no_share_that_agrees():
+    nothing, some = count.share(0, 0), count.share(0, 4)
+    assert np.isnan(nothing["effect"]) and nothing["test"].startswith("none: ") and some["effect"] == 0
 
 
 def shares(**of_metrics):

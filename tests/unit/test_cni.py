@@ -62,7 +62,7 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(cni, "TAKEN", taken.parent)
     monkeypatch.setattr(cni, "NOTES", notes)
     monkeypatch.setattr(cni.shutil, "which", lambda name: name)
-    listed = {"nat": "\n".join(TRANSLATING), "filter": "\n".join(PASSING)}
+    listed = {"filter": "\n".join(PASSING)}
 
     def iptables(words):
         if "--list-rules" in words:
@@ -86,6 +86,9 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
         (taken / "10.22.0.11").write_text("default-4f")
         (notes / "bridge-default-4f-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.11/16"}]}}')
         (notes / "bridge-9-9-eth0").write_text('{"result":{"ips":[{"address":"10.22.0.12/16"}]}}')
+        # Rules name one that exists, and one of which only they are left.
+        translating = "\n".join(TRANSLATING).replace('"42045\\"', f'"{lives.pid}\\"').replace("10.22.0.90", "10.22.0.10")
+        listed["nat"] = translating.replace('"4204\\"', '"4194307\\"')
         cni.CniNetwork("bridge").sweep()
     finally:
         lives.kill()
@@ -93,8 +96,13 @@ def test_what_an_instance_has_that_is_there_stays(tmp_path, monkeypatch):
     assert sorted(path.name for path in taken.iterdir()) == ["10.22.0.10", "10.22.0.11", "last_reserved_ip.0"]
     kept = [f"bridge-{lives.pid}-eth0", "bridge-9-9-eth0", "bridge-default-4f-eth0"]
     assert sorted(path.name for path in notes.iterdir()) == sorted(kept)
-    # Only the rule for 10.22.0.90 is removed: no instance has that address.
-    assert asked == [["filter", "--delete", "CNI-FORWARD", "-s", "10.22.0.90/32", "-j", "ACCEPT"]]
+    # No instance has the address 10.22.0.90, and the rules of 4194307 are all that there is of it.
+    removed = [
+        [table, *words]
+        for table, words in cni.removals("bridge", "4194307", ["10.22.0.9"], listed["nat"].splitlines(), PASSING)
+    ]
+    assert len(removed) == 6
+    assert sorted(asked) == sorted([["filter", "--delete", "CNI-FORWARD", "-s", "10.22.0.90/32", "-j", "ACCEPT"], *removed])
 
 
 @pytest.mark.parametrize(("used", "removed"), [(False, ["bridge sbr0", "NOTES"]), (True, [])])

@@ -1,6 +1,6 @@
 """The documentation is true: its commands can be typed, its links lead somewhere, its code runs, and the site is built.
 
-Nothing is executed that a page shows, except blocks of Python and dry runs of make.
+Blocks of Python are run, and make is run dry. tests/dry/test_documented_commands.py types the other commands.
 """
 
 import ast
@@ -259,6 +259,38 @@ def test_every_page_is_in_the_contents():
     listed = {path for page, entry in entries for path in page.parent.glob(f"{entry}.md")}
     pages = {page for page in markdown.pages() if page.is_relative_to(PROJECT / "docs")} - {PROJECT / "docs/index.md"}
     assert pages - listed == set()
+
+
+# Result files
+
+
+def documented_results() -> set[str]:
+    """Return the paths below results/ in the first column of the tables of results/README.md, `{}` for each part that varies.
+
+    Names after the first one of a row are in the same folder. An ending alone is one of the file before it.
+    """
+    found = set()
+    for cell in re.findall(r"^\| (`.*?) \|", text_of("results/README.md"), re.MULTILINE):
+        first, *others = re.findall(r"`([^`]+)`", cell)
+        folder = first.rpartition("/")[0]
+        more = [f"{first.rpartition('.')[0]}{other}" if other.startswith(".") else f"{folder}/{other}" for other in others]
+        found |= {re.sub(r"<\w+>|\.\.\.", "{}", path.removeprefix("/")) for path in (first, *more)}
+    return found
+
+
+def outputs() -> set[str]:
+    """Return the paths below results/ that rules of the workflow have as outputs, `{}` for each wildcard."""
+    files = [*(PROJECT / "rules").glob("*.smk"), *(PROJECT / "scripts/plimsoll/features").rglob("*.smk")]
+    blocks = [block for file in files for block in re.findall(r"^    output:\n((?: {8}.*\n)+)", file.read_text(), re.MULTILINE)]
+    return {re.sub(r"{\w+}", "{}", path) for block in blocks for path in re.findall(r'"results/([^"]+)"', block)}
+
+
+def test_each_file_that_the_workflow_makes_is_described():
+    there, made_ones = documented_results(), outputs()
+    folders = tuple(path for path in there if path.endswith("/"))
+    assert len(made_ones) > 30 and "{}/runs.csv" in there and "{}/together.csv" in there
+    missing = [path for path in made_ones if path not in there and not path.startswith(folders)]
+    assert [path for path in missing if not path.startswith("{}/runs/{}")] == []
 
 
 # Lengths

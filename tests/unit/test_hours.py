@@ -302,7 +302,7 @@ def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp
     assert (first["earlier"], second["earlier"]) == ([], [numbers[1]])
     assert second["foretold"][1] is None and second["foretold"][3] is not None
     said = forecasts.sentence(study["id"], forecasts.read(tmp_path))
-    assert f"{made['settled']} of {made['testable']} testable claims are decided after 1 hours" in said
+    assert f"{made['settled']} of {made['testable']} testable claims are decided after 1 h of measuring" in said
 
 
 def test_what_was_kept_of_these_very_runs_is_no_reference_of_theirs(judged, study, tmp_path, capsys):

@@ -632,7 +632,7 @@ def test_the_tutorial_does_what_it_says(tmp_path, monkeypatch, capsys):
 # Rooms of the package that judging a table needs. Everything else is the workflow, or what only pages and figures need.
 OF_LIBRARY = {
     *("analysis", "claims", "config", "design", "designs", "errors", "interchange", "measuring", "paths", "planning"),
-    *("registry", "spelling", "verdicts"),
+    *("registry", "remembered", "spelling", "verdicts"),
 }
 
 

@@ -76,7 +76,7 @@ def test_what_the_time_is_too_short_for_is_told_beside_what_was_measured(liu2020
 def test_what_cannot_be_measured_here_has_its_reason_and_no_command(plan, liu2020):
     sections = listing.of_study(liu2020, plan, {}, set())
     state, mark, command = rows(sections, "figures")["fig16"]
-    assert (state, command) == ("unavailable", "")
+    assert (state, command) == ("left out", "")
     assert rows(sections, "why")[mark][0].startswith("the numa setting needs 2 sockets")
     # For a figure that can be measured in part, the list shows how many of its cells cannot.
     shown = availability.shown_cells(plan, liu2020, "fig09")

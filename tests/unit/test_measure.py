@@ -15,7 +15,7 @@ from plimsoll.measuring import lock, plan_file, process, record
 from plimsoll.workloads import kernels
 from plimsoll.workloads.base import InvalidOutput
 
-from tests.conftest import DATA, recorded
+from tests.conftest import DATA, begun, recorded
 
 
 def rank(segments=2, network=0, objects=(("hpcc", "aa"), ("libmpi.so.40", "bb")), single_copy="allowed"):
@@ -256,10 +256,9 @@ def test_every_runtime_is_found_by_its_name_and_a_wrong_name_is_told():
 def test_strays_of_a_killed_run_are_found_by_their_environment(monkeypatch):
     # The variable is the test's own: nothing of a measurement at the same time may be killed.
     monkeypatch.setattr(lock, "VARIABLE", "PLIMSOLL_TEST_OF_STRAYS")
-    stray = subprocess.Popen(["sleep", "300"], env={lock.VARIABLE: "killed", "PATH": "/usr/bin:/bin"})
-    other = subprocess.Popen(["sleep", "300"], env={"PATH": "/usr/bin:/bin"})
+    stray = begun(["sleep", "300"], env={lock.VARIABLE: "killed", "PATH": "/usr/bin:/bin"})
+    other = begun(["sleep", "300"], env={"PATH": "/usr/bin:/bin"})
     try:
-        time.sleep(0.1)
         lock.kill_strays()
         assert stray.wait(timeout=60) == -9
         assert other.poll() is None

@@ -1,6 +1,7 @@
 """A program beside the one that is timed: the loop that keeps it up, cells, what it costs, and the sentence about it."""
 
 import math
+import shutil
 import subprocess
 import time
 
@@ -54,6 +55,14 @@ def test_a_neighbour_without_an_end_is_packed_with_its_program(tmp_path):
     assert "sleep" in names and time.monotonic() - begun < 60
     assert not subprocess.run(["pgrep", "-f", "^sleep 73$"], capture_output=True).stdout
     assert files._of_neighbour(programs.of_command("true")) == []
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_files_that_were_opened_before_a_traced_run_takes_too_long_are_known_and_it_is_ended(tmp_path):
+    (tmp_path / "opened").touch()
+    asked = programs.of_command("sh", "-c", f": <{tmp_path}/opened; sleep 2468")._replace(limit=0.5)
+    assert tmp_path / "opened" in files._opened(asked)
+    assert not subprocess.run(["pgrep", "-f", "^sleep 2468$"], capture_output=True, text=True).stdout
 
 
 def world(costs: dict[tuple[str, str], float]):

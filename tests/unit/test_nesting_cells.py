@@ -57,7 +57,8 @@ def test_the_plan_of_the_paper_s_host_is_the_paper_s(of_paper):
     pairs = {(int(c["instances"]), int(c["children"])) for c in cells if "parents" in c["experiments"]}
     assert pairs == {(parents, children) for parents in SIZES for children in SIZES if parents * children <= 256}
     assert len(pairs) == 45
-    assert {c["path"] for c in cells if c["task"] == "preloaded"} == {"preloaded/docker-nested/1/1"}
+    preloaded = {c["path"] for c in cells if c["task"] == "preloaded"}
+    assert preloaded == {f"preloaded/docker-nested/1/{children}" for children in SIZES[:7]}
     assert of_paper["cells"]["cpu/bare/1/0"]["parameters"] == {"primes": 40000, "events": 10000}
     assert of_paper["cores"] == 12
 
@@ -85,7 +86,7 @@ def test_what_is_cut_says_why(plan_of):
     assert small["creation/docker-nested/1/1"]["reason"] is None
 
 
-@pytest.mark.parametrize(("open_vswitch", "without", "minutes"), [("user space", NO_KVM, 24), ("kernel", {}, 25)])
+@pytest.mark.parametrize(("open_vswitch", "without", "minutes"), [("user space", NO_KVM, 24), ("kernel", {}, 27)])
 def test_the_quick_profile_is_quick_on_two_cores(plan_of, small_host, open_vswitch, without, minutes):
     cells = plan_of(host={**small_host, "open_vswitch": open_vswitch}, without=without)["cells"].values()
     assert sum(cell["expected_seconds"] * cell["repetitions"] for cell in cells) < minutes * 60

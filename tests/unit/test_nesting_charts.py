@@ -10,6 +10,7 @@ from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims.study_observations import StudyObservations
 from plimsoll.config import studies
 from plimsoll.designs.nesting import run_tables, statistics, words
+from plimsoll.designs.nesting.charts import lines
 from plimsoll.figures import render
 from plimsoll.planning import planner
 
@@ -103,6 +104,15 @@ def test_lines_are_in_the_order_of_numbers_and_means_are_of_the_runs(shown):
     assert np.allclose(line.get_xdata() / line.get_xdata()[0], [1, 2, 4, 8]) and 0.9 < line.get_xdata()[0] < 1.1
     assert np.allclose(line.get_ydata(), numbers["mean"])
     assert "the profile ends at 8 instances" in figure.caption
+
+
+def test_the_alternative_text_begins_with_the_line_that_grows_most():
+    def line(*means):
+        return pd.DataFrame({"instances": ["1", "16", "2"][: len(means)], "mean": means})
+
+    said = lines.steepest({"A": line(2.0, 8.0, 9.0), "B": line(1.0, 5.0, 1.0), "C": line(3.0)}, "instances")
+    assert said == "Grows most: B, to 5 times from 1 to 16."
+    assert lines.steepest({"C": line(3.0), "D": line()}, "instances") == ""
 
 
 def test_creation_and_the_time_until_programs_begin_have_a_panel_each(shown):

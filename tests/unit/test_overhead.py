@@ -318,6 +318,15 @@ def test_every_figure_can_be_read(shown, name):
     assert "nan" not in figure.caption + figure.alternative and NO_KVM["vm"] in figure.caption
 
 
+def test_the_trajectory_says_in_words_what_varies_most(shown):
+    def one_high(table):
+        high = (table["metric"] == "block_read") & (table["runtime"] == "docker") & (table["storage"] == "own")
+        table.loc[table[high].index[0], "value"] *= 10
+        return table
+
+    assert "Varies most: Block read, Docker, whose highest value" in drawn(shown("fig09", one_high)).alternative
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_without_a_valid_run_is_drawn_all_the_same(shown, name):
     drawn(shown(name, lambda table: table.iloc[:0]))

@@ -273,7 +273,21 @@ def test_a_binding_that_open_mpi_would_refuse_is_refused_before_anything_is_meas
 def test_the_summary_says_what_there_is_what_cannot_be_and_how_long_it_takes(make, small_host):
     made = make(small_host)
     text = planner.summary(made)
-    assert f"{len(made['order'])} runs" in text and "hours" in text and "needs 2 sockets" in text
+    assert f"{len(made['order'])} runs" in text and "needs 2 sockets" in text
+    told = [line.split() for line in text.splitlines() if line.startswith("  granularity ")]
+    cells = [cell for cell in made["cells"].values() if "granularity" in cell["experiments"] and not cell["reason"]]
+    minutes = round(sum(cell["expected_seconds"] * cell["repetitions"] for cell in cells) / 60)
+    assert told == [["granularity", "uma", str(len(cells)), str(minutes), "minutes"]]
+
+
+def test_a_cell_that_has_no_part_in_the_given_time_is_not_counted(make, small_host):
+    made = make(small_host)
+    cells = [cell for cell in made["cells"].values() if not cell["reason"]]
+    for cell in cells[1:]:
+        cell["repetitions"] = 0
+    assert "all, cells of several experiments once: 1 cell, about 1 minute" in planner.summary(made)
+    cells[0]["repetitions"] = 0
+    assert "all, cells of several experiments once: 0 cells, about no time" in planner.summary(made)
 
 
 def test_fingerprints_follow_what_is_measured_not_how_often(make, small_host):

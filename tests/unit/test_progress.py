@@ -17,6 +17,9 @@ def test_time_left_is_that_of_the_same_cells():
     assert progress.remaining(queue, done) == 18
     # Half a second passes between two runs.
     assert progress.remaining(queue, [done[0], ["b/1", 10.0, 112.5, "valid", 1]]) == 18 + 3 * 0.5
+    # One repeated run says little about how many will be.
+    repeated = [done[0], ["b/1", 10.0, 154.0, "valid", 3]]
+    assert progress.remaining(queue, repeated) == 18 + 3 * 42 / (1 + progress.TRUSTED_RUNS)
     # A run that needed no measuring takes no time, and says nothing about the others.
     assert progress.remaining(queue, [*done, ["a/2", None, 113.0, None, 0]]) == 16
 

@@ -93,7 +93,7 @@ def test_of_nothing_known_nothing_is_recommended_but_a_command():
     assert more.endswith("possible. `./plimsoll reproduce liu2020 --hours 0.6` should decide half.")
     unmeasured = of("liu2020", planted("liu2020", {}, ""), given=given)
     assert unmeasured["recommendation"].endswith(
-        "one container per core instead of one container is not in the 0.15 h. "
+        "one container per core instead of one container is not in the 9 minutes. "
         "`./plimsoll reproduce liu2020 --hours 0.4` measures it."
     )
 

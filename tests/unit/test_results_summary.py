@@ -19,7 +19,7 @@ def result(name: str, verdict: str, comparisons: int = 1, same_as: str | None = 
     counts = {f"comparisons_{each}": comparisons if each == verdict else 0 for each in verdicts.ON_COMPARISON}
     return {
         **{"id": name, "verdict": verdict, "statement": f"{name} is said.", "same_as": same_as, "comparisons": comparisons},
-        **{"holds": "each", "whole": None, "quantity": None, "parts": [], "in_part": False, "arrangements": {}},
+        **{"holds": "each", "whole": None, "quantity": None, "parts": [], "in_part": False, "arrangements": {}, "n_most": 9},
         **counts,
     }
 
@@ -66,7 +66,7 @@ def test_shares_of_runs_and_effects_without_an_interval_come_last():
     assert results_summary.telling(row("a", REPRODUCED, 1, NAN, NAN)) == -1
 
 
-def test_inconclusive_findings_are_never_told():
+def test_inconclusive_findings_are_not_among_the_decided_ones():
     results = [result("a", OPEN), result("b", verdicts.NOT_TESTABLE), result("c", REPRODUCED, 2)]
     rows = [row("a", REPRODUCED, 5, 4.9, 5.1), row("a", OPEN, 5, 4.9, 5.1), row("c", REPRODUCED, 0.2, 0.1, 0.3)]
     assert chosen(results, rows) == ["c"]
@@ -92,6 +92,28 @@ def test_claims_about_the_answers_metrics_come_first_and_what_may_be_chance_last
     rows += [row("c", REPRODUCED, 0.5, 0.1, 0.9), row("d", CONTRADICTED, 0.5, 0.4, 0.6)]
     told = results_summary.choose(results, rows, answering=["m"])
     assert [one["id"] for one, _ in told] == ["c", "b", "d", "a"]
+
+
+def test_where_few_claims_are_decided_open_ones_follow_those_of_the_answer_first():
+    results = [*(result(name, OPEN) for name in "abcd"), result("e", REPRODUCED), result("f", verdicts.NOT_TESTABLE)]
+    rows = [row("a", OPEN, 0, -0.5, 0.9), row("b", OPEN, 0, -0.01, 0.01, metric="n"), row("c", OPEN, 0, -0.1, 0.1)]
+    rows += [row("d", OPEN, 0, NAN, NAN), row("e", REPRODUCED, 0.5, 0.4, 0.6)]
+    assert [one["id"] for one, _ in results_summary.undecided(results, rows, 5, answering=["m"])] == ["c", "a", "b"]
+    said = " ".join(results_summary.text("s", results, rows, short, answering=["m"]).split())
+    assert said.index("reproduced (e)") < said.index("inconclusive (c)") < said.index("inconclusive (a)")
+    assert "inconclusive (b)" not in said and "Here: +0.00 % [−50 %, +90 %]; Metric, x docker against bare" in said
+
+
+def test_an_open_claim_is_told_by_the_comparison_with_the_narrowest_interval():
+    rows = [row("a", OPEN, 0, -0.2, 0.2), row("a", OPEN, 0.1, 0, 0.2), row("a", OPEN, 3, 1, 7)]
+    rows.append(row("a", REPRODUCED, 1, 0.99, 1.01))
+    assert results_summary.undecided([result("a", OPEN, 3)], rows, 1) == [(result("a", OPEN, 3), rows[1])]
+
+
+def test_two_metrics_of_one_cell_are_told_apart():
+    of_two = row("a", REPRODUCED, 2, 1, 3, metric_b="n", cell_b="x/docker")
+    said = results_summary.text("s", [result("a", REPRODUCED)], [of_two], short, labels={"m": "Metric", "n": "Other"})
+    assert "Metric, x docker against Other, x docker" in " ".join(said.split())
 
 
 def test_a_printed_size_is_told_of_the_part_that_has_it():

@@ -43,6 +43,7 @@ def measured(tmp_path_factory):
     return project
 
 
+@pytest.mark.long
 def test_everything_is_made(measured):
     assert measured.done.returncode == 0, measured.done.stderr
     results = measured.folder / "results/jha2021"
@@ -56,6 +57,7 @@ def test_everything_is_made(measured):
     assert {"1", "1a", "2", "3a", "3b"} == set(observations["case"])
 
 
+@pytest.mark.long
 def test_the_report_shows_matrix_protocol_limits_and_who_may_share(measured):
     page = (measured.folder / "results/jha2021/report.html").read_text()
     shown = pages.check(page, measured.folder / "results/jha2021").get_text()
@@ -64,6 +66,7 @@ def test_the_report_shows_matrix_protocol_limits_and_who_may_share(measured):
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+@pytest.mark.long
 def test_claims_of_the_study_have_verdicts_and_the_other_is_not_available(measured):
     table = pd.read_csv(measured.folder / "results/claims.csv")
     assert set(table.loc[table["study"] == "jha2018", "verdict"]) == {"study not available"}
@@ -72,6 +75,7 @@ def test_claims_of_the_study_have_verdicts_and_the_other_is_not_available(measur
     assert "study not available" not in {claim["verdict"] for claim in found}
 
 
+@pytest.mark.long
 def test_the_paper_s_table_is_beside_ours(measured):
     table = pd.read_csv(measured.folder / "results/jha2021/tables/table03.csv", dtype={"case": str})
     row = table[(table["case"] == "2") & (table["co_runner"] == "linpack")].iloc[0]
@@ -82,6 +86,7 @@ def test_the_paper_s_table_is_beside_ours(measured):
     assert versions["version"].str.len().gt(0).all()
 
 
+@pytest.mark.long
 def test_a_second_start_has_nothing_to_do(measured):
     assert measured.jobs("all", config=SETTINGS) == {}
 
