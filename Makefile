@@ -4,7 +4,7 @@
 #     STUDIES=all HOURS=0.15 MINUTES=12 PROFILE=paper DIRECTORY=/data/run2 IMAGE=images.tar.gz
 #     FROM=plimsoll-liu2020.zip CLAIMS=mine.yaml
 #   make setup                      only install what the commands need (STUDIES=, IMAGE=)
-#   make test                       the tests, on real containers: an hour or less on two cores (LONG=1: all of them)
+#   make test                       the tests, on real containers: about an hour on two cores (LONG=1: all of them)
 #   make test-units                 the quick ones of those that need no container: two minutes
 #   make lint                       what the style checkers say
 #   make docs                       the documentation as a site, in docs/_build

@@ -95,6 +95,11 @@ def many(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+def hours_in_words(hours: float) -> str:
+    """Return a given time in words: `2 h`, or `9 minutes` if it is less than an hour."""
+    return f"{round(hours, 2):g} h" if hours >= 1 else many(max(1, round(60 * hours)), "minute")
+
+
 def first_of(names: Sequence[str], most: int = 3, between: str = ", ") -> str:
     """Join the first `most` of many names for a sentence, with the number of the others."""
     more = [f"{len(names) - most} more"] if len(names) > most else []

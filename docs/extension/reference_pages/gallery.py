@@ -30,3 +30,5 @@ def _study(project: Path, study: dict) -> Iterator[str]:
         yield f"### {figure.title} ({study['id']}, {figure.name})"
         yield figure.picture
         yield f"<details><summary>What it shows</summary>{escape(figure.alternative)}</details>"
+    if shown and (without := figures.without(project, study)):
+        yield without

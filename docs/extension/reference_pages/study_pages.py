@@ -92,7 +92,7 @@ def _metrics(study: dict) -> str:
 def _figures(study: dict, project: Path) -> str:
     shown = [f"### {figure.title}\n\n{figure.picture}" for figure in figures.of(project, study)]
     intro = "Measured on one machine of ours (`results/reference`)."
-    return "## Figures\n\n" + "\n\n".join([intro, *shown]) if shown else ""
+    return "## Figures\n\n" + "\n\n".join([intro, *shown, figures.without(project, study)]) if shown else ""
 
 
 def _claims(project: Path, study: dict, folder: Path) -> str:

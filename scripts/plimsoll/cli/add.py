@@ -7,7 +7,7 @@ import typer
 
 from plimsoll.cli import names, options
 
-Named = Annotated[list[str], typer.Argument(metavar="RUNTIME...", help="Names of runtimes.", autocompletion=names.runtimes)]
+Named = Annotated[list[str], typer.Argument(metavar="RUNTIME", help="Names of runtimes.", autocompletion=names.runtimes)]
 
 
 def add(typed: Named) -> None:

@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Callable
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperGroup
 
 from plimsoll import features, spelling
 from plimsoll.errors import PlimsollError
@@ -69,7 +69,11 @@ class Commands(TyperGroup):
         if cmd_name not in self.commands:
             alone, work = typer.Typer(add_completion=False, rich_markup_mode=None), function(cmd_name)
             alone.command(cmd_name, help=help_of(work), context_settings={"max_content_width": WIDTH})(work)
-            self.commands[cmd_name] = typer.main.get_command(alone)
+            self.commands[cmd_name] = command = typer.main.get_command(alone)
+            for parameter in command.params:
+                if isinstance(parameter, TyperArgument):
+                    # A type of Python's says nothing to a user.
+                    parameter.display_type_rich = lambda ctx: ""
         return self.commands[cmd_name]
 
     def resolve_command(self, ctx: typer.Context, args: list[str]):

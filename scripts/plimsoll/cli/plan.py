@@ -8,6 +8,7 @@ import typer
 
 from plimsoll import features
 from plimsoll.cli import measure_commands, options, place
+from plimsoll.errors import hours_in_words
 from plimsoll.tasks import Time
 
 
@@ -56,7 +57,7 @@ def _length(found, study: str, time: Time | None) -> str:
     from plimsoll.terminal import request
 
     if (hours := _hours(found, study, time)) is not None:
-        return f"{study}: measured for {hours:.3g} h, where it decides most; what was measured before counts."
+        return f"{study}: measured for {hours_in_words(hours)}, where it decides most; what was measured before counts."
     left = _of(found, study, time)["seconds_left"]
     return f"{study}: {request.duration(left)} left to measure." if left else f"{study}: all of it is measured."
 

@@ -64,11 +64,14 @@ def claim(study: Study, name: str) -> Facts:
 
 def _verdict(result: dict, rows: list[dict]) -> list[str]:
     """Return sentences on the verdict, as the page words them."""
-    from plimsoll.claims import findings
+    from plimsoll.claims import findings, verdicts
     from plimsoll.pages import wording
 
+    verdict = findings.verdict_of(result)
     if not rows:
-        return [f"Verdict: {findings.verdict_of(result)}{': ' if result['reason'] else ''}{result['reason']}."]
+        return [f"Verdict: {verdict}{': ' if result['reason'] else ''}{result['reason']}."]
+    if verdict == verdicts.UNMEASURED:
+        return [f"Verdict: {verdict}.", *wording.decision_hints(result, rows)]
     told = [wording.effects(result, rows), wording.on_the_whole(result), wording.overall_bound(result), wording.size(result)]
     told += [
         wording.by_arrangement(result),
@@ -76,26 +79,24 @@ def _verdict(result: dict, rows: list[dict]) -> list[str]:
         *wording.decision_hints(result, rows),
         wording.command(result),
     ]
-    return [f"Verdict: {findings.verdict_of(result)} ({wording.rests_on(result, rows)}).", *filter(None, told)]
+    return [f"Verdict: {verdict} ({wording.rests_on(result, rows)}).", *filter(None, told)]
 
 
 def _compared(study: Study, result: dict, rows: list[dict]) -> list[str]:
-    """Return a line for each comparison of a claim, at most COMPARED."""
+    """Return a line for each comparison of a claim that was measured, at most COMPARED."""
     from plimsoll.pages.formats import missing
     from plimsoll.terminal import results_summary
 
     short = results_summary.naming(study.design.report.cell_label, study["metrics"])
-    lines = []
+    labels = results_summary.labels_of(study)
+    lines, rows = [], [row for row in rows if row["n"]]
     for row in rows[:COMPARED]:
         metrics = row["metric"], row["metric"] if missing(row["metric_b"]) else row["metric_b"]
-        sides = [
-            short(row[cell], metric)
-            for cell, metric in zip(("cell_a", "cell_b"), metrics, strict=True)
-            if not missing(row[cell])
-        ]
-        number = f"n = {row['n']:.0f}; " if row["n"] else ""
+        sides = [] if missing(row["cell_a"]) else [short(row["cell_a"], metrics[0])]
+        if not missing(row["cell_b"]):
+            sides.append(results_summary.second(row["cell_b"], metrics, short, labels))
         effect = "no effect could be estimated" if missing(row["effect"]) else results_summary.effect(result, row)
-        lines.append(f"  {row['label']}, {' against '.join(sides)}: {effect}; {number}{row['verdict']}")
+        lines.append(f"  {row['label']}, {' against '.join(sides)}: {effect}; n = {row['n']:.0f}; {row['verdict']}")
     return [*lines, f"  and {len(rows) - COMPARED} more comparisons"] if len(rows) > COMPARED else lines
 
 
@@ -149,7 +150,7 @@ def _text(path: Path) -> str:
 
 
 def run(study: Study, cell: str, repetition: int) -> Facts:
-    """Return a run's record in words. Raise DamagedFile if the file is no record, and PlimsollError if there is none."""
+    """Return a run's record in words. Raise DamagedFile if the file is no record, and PlimsollError if there is no file."""
     from plimsoll.errors import PlimsollError
     from plimsoll.measuring import record, staleness
 

@@ -95,7 +95,8 @@ def _forms(study: str, typed: str) -> list[str]:
     """Return what may be meant in a study: a claim or a figure by its name or number. A study may be typed with it."""
     if not study:
         study, _, typed = typed.rpartition("/" if "/" in typed else "-")
-    figure = f"fig{int(typed):02}" if typed.isdecimal() else typed
+    number = typed.removeprefix("fig")
+    figure = f"fig{int(number):02}" if number.isdecimal() else typed
     claim = f"c{int(typed[1:]):02}" if typed[:1] == "c" and typed[1:].isdecimal() else typed
     return [f"{study}-{claim}", f"{study}/{figure}"]
 

@@ -38,6 +38,20 @@ def words(process: int) -> list[str]:
         return []
 
 
+def environment(process: int) -> dict[bytes, bytes]:
+    """Return the variables that a process was started with; empty if it has ended, or is another user's."""
+    try:
+        entries = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return {name: value for name, _, value in (entry.partition(b"=") for entry in reversed(entries) if entry)}
+
+
+def numbers() -> list[int]:
+    """Return the PIDs of all processes."""
+    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+
+
 def _names(user: int | None) -> Iterator[tuple[int, str]]:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

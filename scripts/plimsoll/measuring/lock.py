@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.host import cgroup, machine_lock, private, quiet_settings, variables
+from plimsoll.host import cgroup, machine_lock, private, processes, quiet_settings, variables
 
 # Every process of a run has this variable, so that processes of a killed run can be found.
 VARIABLE = "PLIMSOLL_RUN"
@@ -226,8 +226,7 @@ def of_runs() -> dict[int, str]:
     Processes of other users are left out, because their variables cannot be read. So is this process, which was not
     started with a run in its variables.
     """
-    numbers = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
-    found = {number: identity_of(number) for number in numbers if number != os.getpid()}
+    found = {number: identity_of(number) for number in processes.numbers() if number != os.getpid()}
     return {number: identity for number, identity in found.items() if identity is not None}
 
 
@@ -236,15 +235,11 @@ def identity_of(process: int) -> str | None:
 
     Return None if it was started for no run, has ended, or is another user's.
     """
-    try:
-        entries = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return None
-    marks = (entry.partition(b"=") for entry in entries)
-    return next((os.fsdecode(identity) for name, _, identity in marks if name == VARIABLE.encode()), None)
+    identity = processes.environment(process).get(VARIABLE.encode())
+    return None if identity is None else os.fsdecode(identity)
 
 
-def _kill(processes: Iterable[int]) -> None:
-    for number in processes:
+def _kill(numbers: Iterable[int]) -> None:
+    for number in numbers:
         with contextlib.suppress(OSError):
             os.kill(number, signal.SIGKILL)

@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from plimsoll import documents
@@ -24,6 +25,8 @@ DONE = "done.jsonl"
 LATEST = 1e12
 # The plan's expectation counts as much as runs of this length (s): the first run may have waited for something.
 TRUSTED_SECONDS = 20.0
+# Repeats are averaged as if this many more runs had passed without one: a single early repeat says little.
+TRUSTED_RUNS = 20
 # A run that is crossed off: its name, seconds (None if it was not measured), moment of the end, status, attempts.
 Row = tuple[str, float | None, float, str | None, int]
 
@@ -153,8 +156,8 @@ def remaining(queue: list[str], done: list[list], planned: Mapping[str, float] |
 
     Each row of `done` begins with a run, its seconds and the moment of its end. A run is expected to last as long as
     its cell's runs did on average. A cell without such runs is expected to take what was `planned` for it (s, by cell),
-    scaled as the measured cells differ from their plan. Without a plan it is the mean of all runs. The mean pause so far
-    between two runs is added.
+    scaled as the measured cells differ from their plan. Without a plan it is the mean of all runs. The pause that is
+    expected between two runs is added.
     """
     planned, finished = planned or {}, {row[0] for row in done}
     cells = [run.rpartition("/")[0] for run in queue if run not in finished]
@@ -165,8 +168,7 @@ def remaining(queue: list[str], done: list[list], planned: Mapping[str, float] |
     for run, seconds, *_ in measured:
         by_cell.setdefault(run.rpartition("/")[0], []).append(seconds)
     sum_of_all = sum(row[1] for row in measured)
-    elapsed = measured[-1][2] - measured[0][2] + measured[0][1]
-    between = max(0.0, elapsed - sum_of_all) / max(1, len(measured) - 1)
+    between = _pause(measured)
     expected = {cell: sum(times) / len(times) for cell, times in by_cell.items()}
     scale, mean = _scale(by_cell, planned), sum_of_all / len(measured)
 
@@ -174,6 +176,19 @@ def remaining(queue: list[str], done: list[list], planned: Mapping[str, float] |
         return expected.get(cell) or (planned[cell] * scale if cell in planned else mean)
 
     return sum(map(of, cells)) + between * len(cells)
+
+
+def _pause(measured: list[list]) -> float:
+    """Return how much time is expected to pass between two runs (s), with the attempts that are repeated.
+
+    It is the mean pause before a run that was not repeated. What repeats took in addition is averaged over all runs and
+    TRUSTED_RUNS more.
+    """
+    gaps = [(after[2] - before[2] - after[1], after[4] > 1) for before, after in pairwise(measured)]
+    usual = [gap for gap, repeated in gaps if not repeated]
+    pause = sum(usual) / len(usual) if usual else 0.0
+    more = sum(gap - pause for gap, repeated in gaps if repeated)
+    return max(0.0, pause + more / (len(gaps) + TRUSTED_RUNS))
 
 
 def _scale(measured: Mapping[str, list[float]], planned: Mapping[str, float]) -> float:

@@ -6,6 +6,7 @@ interval. All functions are pure.
 
 from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.config.answers import BASELINE, STEPS
+from plimsoll.errors import hours_in_words
 from plimsoll.pages.formats import TIMES, capital, interval, missing, percent, ratio
 from plimsoll.planning.forecasts import GivenTime
 
@@ -79,7 +80,7 @@ def _cells(rows: list[dict], part: dict, parts: list[dict]) -> list[dict]:
 
 def not_in(given: GivenTime | None) -> str:
     """Return the words for a cell of a table that was not planned because the time was too short."""
-    return f"not in the {given.hours:g} h" if given else "not in the given time"
+    return f"not in the {hours_in_words(given.hours)}" if given else "not in the given time"
 
 
 def _no_time(number: int, some: bool, given: GivenTime | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
 from plimsoll import documents, spelling
+from plimsoll.errors import hours_in_words
 from plimsoll.measuring import record
 
 FILE = "forecasts.json"
@@ -104,6 +105,7 @@ def sentence(study: str, made: list[dict]) -> str:
     never = f"; {len(one['never'])} not in {one['forecasts'][-1]['hours']:g}" if one["never"] else ""
     unknown = f", {len(one['unknown'])} cannot be foretold" if one.get("unknown") else ""
     return (
-        f"{study}: {answered}{one['settled']} of {one['testable']} testable claims are decided after {one['hours']:g} "
-        f"hours of measuring; forecast: {more or 'none'}{never}{unknown} ({spelling.command('reproduce', hours='...')} goes on)"
+        f"{study}: {answered}{one['settled']} of {one['testable']} testable claims are decided after "
+        f"{hours_in_words(one['hours'])} of measuring; forecast: {more or 'none'}{never}{unknown} "
+        f"({spelling.command('reproduce', hours='...')} goes on)"
     )

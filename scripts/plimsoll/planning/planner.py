@@ -6,11 +6,12 @@ The functions need only their arguments, so the plan of any host can be made on 
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll.config import studies
 from plimsoll.design import Design
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, hours_in_words, many
 from plimsoll.host import sizing
 from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.measuring.failing_groups import Group
@@ -103,22 +104,25 @@ def _each(plan: Plan) -> str:
 
 
 def summary(plan: Plan) -> str:
-    """Summarise a plan as text: cells and runs by experiment and first factor, unavailable cells, hours."""
-    lines = [f"{plan['study']}: {len(plan['order'])} runs, {_each(plan)} of each cell (profile {plan['profile']})"]
-    counts: dict[tuple, list[float]] = {}
-    for cell in plan["cells"].values():
+    """Summarise a plan as text: the cells that can be measured and their time, by experiment and first factor; then how
+    many cells cannot be measured, by reason."""
+    first = plan["factors"][0]
+    lines = [f"{plan['study']}: {many(len(plan['order']), 'run')}, {_each(plan)} of each cell (profile {plan['profile']})"]
+    cells = [cell for cell in plan["cells"].values() if cell["reason"] is None and cell["repetitions"]]
+    by_row: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
         for experiment in cell["experiments"]:
-            row = counts.setdefault((experiment, cell[plan["factors"][0]]), [0, 0, 0.0])
-            row[0 if cell["reason"] is None else 1] += 1
-            row[2] += 0 if cell["reason"] else cell["expected_seconds"] * cell["repetitions"] / 3600
-    lines += [f"  {'experiment':<20} {plan['factors'][0]:<8} {'cells':>6} {'cannot':>7} {'hours':>7}"]
-    for (experiment, level), (cells, cannot, hours) in counts.items():
-        lines.append(f"  {experiment:<20} {level:<8} {cells:>6} {cannot:>7} {hours:>7.1f}")
-    measurable = [cell for cell in plan["cells"].values() if cell["reason"] is None]
-    hours = sum(cell["expected_seconds"] * cell["repetitions"] for cell in measurable) / 3600
-    lines.append(f"  all, cells of several experiments once: {len(measurable)} cells, about {hours:.1f} hours")
-    lines += [f"  {number} cells cannot be measured: {reason}" for reason, number in unavailable_cells(plan).items()]
-    return "\n".join(lines)
+            by_row.setdefault((experiment, cell[first]), []).append(cell)
+    lines += [f"  {'experiment':<20} {first:<12} {'cells':>6}  time"]
+    lines += [f"  {name:<20} {level:<12} {len(own):>6}  {_time(own)}" for (name, level), own in by_row.items()]
+    lines.append(f"  all, cells of several experiments once: {many(len(cells), 'cell')}, about {_time(cells)}")
+    unavailable = unavailable_cells(plan).items()
+    return "\n".join([*lines, *(f"  {many(number, 'cell')} cannot be measured: {reason}" for reason, number in unavailable)])
+
+
+def _time(cells: Iterable[Cell]) -> str:
+    seconds = sum(cell["expected_seconds"] * cell["repetitions"] for cell in cells)
+    return hours_in_words(seconds / 3600) if seconds else "no time"
 
 
 def unavailable_cells(plan: Plan) -> dict[str, int]:

@@ -144,7 +144,7 @@ def note(part: str, seconds: float) -> None:
 
 
 def read_note() -> dict:
-    """Return what the last command foretold and took so far; empty if there was none."""
+    """Return what the last command foretold and took so far; empty if no command foretold anything."""
     known = _read(FORETOLD)
     parts = {key: _numbers(known.get(key)) for key in ("foretold", "taken")}
     return {"start": known.get("start"), **parts} if parts["foretold"] else {}
@@ -259,7 +259,10 @@ def main() -> None:
         with contextlib.suppress(ValueError):
             amounts[name.lower()] = float(os.environ.get(name, ""))
     names = selected(os.environ.get("STUDIES", ""))
-    parts = foretell(names, **amounts)
+    parts, passed = foretell(names, **amounts), seconds_passed()
+    # The Python environment was made in this time, which is a part of the minutes in all.
+    parts["setup"] += passed
+    parts["measuring"] -= passed if "minutes" in amounts else 0.0
     if parts["measuring"] > 0:
         say(parts)
 

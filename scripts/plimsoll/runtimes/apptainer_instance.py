@@ -3,8 +3,10 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from plimsoll.errors import Outage, Unavailable
@@ -21,12 +23,34 @@ from plimsoll.runtimes.privileges import Privileges
 GROUPS = "apptainer"
 # Beginning of the name of the program that supervises an instance.
 SUPERVISOR = "starter"
+# Variable of an instance's first process, and of its supervisor, which has the instance's name.
+CONFIGURED, NAMED = b"ENGINE_CONFIG1", re.compile(rb'\{"engineName":"\w+","containerID":"([^"]+)"')
 
 
 def instances(prefix: str) -> list[dict]:
     """Return the instances whose name begins with `prefix`, as `instance list` describes them."""
     known = json.loads(output([executable(), "instance", "list", "--json", f"{prefix}*"]))["instances"] or []
     return [instance for instance in known if instance["instance"].startswith(prefix)]
+
+
+def run_instances() -> dict[int, str]:
+    """Return the names of the instances of all runs of this user (for root: of all users), by PID of the first process.
+
+    Apptainer lists those that were started with the same HOME, and each run has a HOME of its own. So processes are
+    looked at.
+    """
+    named = {number: instance_name(processes.environment(number)) for number in processes.numbers()}
+    return {
+        number: name
+        for number, name in named.items()
+        if name.startswith(LABEL) and not processes.name(number).startswith(SUPERVISOR)
+    }
+
+
+def instance_name(environment: Mapping[bytes, bytes]) -> str:
+    """Return the name of the instance that a process with this environment belongs to; empty if it belongs to none."""
+    named = NAMED.match(environment.get(CONFIGURED, b""))
+    return os.fsdecode(named[1]) if named else ""
 
 
 def stop(pids: list[int], seconds: float = 10) -> None:
@@ -162,7 +186,7 @@ class SingularityInstance(Apptainer):
             raise Outage(f"the instance {ended[0]} ended under its run", "look who stopped it")
 
     def left(self) -> list[str]:
-        return [instance["instance"] for instance in instances(LABEL)] if is_installed() else []
+        return list(run_instances().values())
 
     def forget(self) -> list[str]:
         """Remove the bridge and the notes of the network that Apptainer makes. Return, in words, what was removed."""
@@ -172,8 +196,7 @@ class SingularityInstance(Apptainer):
         return CNI.forget(Path(told.get("APPTAINER_CONFDIR") or told.get("SINGULARITY_CONFDIR", "/none")) / "network")
 
     def sweep(self) -> None:
-        if is_installed():
-            stop([instance["pid"] for instance in instances(LABEL)])
+        stop(list(run_instances()))
         self.network.sweep()
         numbers = {path.name for root in cgroup.hierarchies() for path in root.glob(f"{GROUPS}/*") if path.name.isdigit()}
         for number in numbers:

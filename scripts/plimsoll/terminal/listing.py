@@ -24,8 +24,8 @@ LAST = 30
 COMMAND = "snakemake -c1 ..."
 # The profile of config/config.yaml.
 USUAL_PROFILE = "quick"
-DONE, MADE, MISSING, UNAVAILABLE = "measured", "made", "missing", "unavailable"
-COLUMNS = (DONE, UNAVAILABLE)
+DONE, MADE, MISSING, LEFT_OUT = "measured", "made", "missing", "left out"
+COLUMNS = (DONE, LEFT_OUT)
 
 
 class Section(NamedTuple):
@@ -123,7 +123,7 @@ def of_study(study: dict, plan: Plan, there: dict[Run, str], made: set[str]) -> 
     ]
     sections += [Section((kind.name, *COLUMNS, COMMAND), rows) for kind, rows in outcomes.items()]
     legend = [(f"[{number}]", reason) for reason, number in reasons.numbers.items()]
-    return [section for section in (*sections, Section(("why", UNAVAILABLE), legend)) if section.rows]
+    return [section for section in (*sections, Section(("why", LEFT_OUT), legend)) if section.rows]
 
 
 def _of(name: str) -> Callable[[dict], bool]:
@@ -164,7 +164,7 @@ def _group(plan: Plan, there: dict[Run, str], reasons: Reasons, name: str, has, 
     cells = [cell for cell in plan["cells"].values() if has(cell)]
     paths = {cell["path"] for cell in cells}
     runs = [run for run in plan["order"] if run[0] in paths]
-    words = state(cells, runs, there).words if runs else UNAVAILABLE
+    words = state(cells, runs, there).words if runs else LEFT_OUT
     return name, words, reasons.mark(cells), request.ranges(figures)
 
 
@@ -174,7 +174,7 @@ def _outcome(
     """Return the row of a figure or a table."""
     unavailable, runs, cells = kind.takes(study, plan, name)
     if unavailable:
-        return name, UNAVAILABLE, reasons.of([unavailable.reason]), ""
+        return name, LEFT_OUT, reasons.of([unavailable.reason]), ""
     path = f"{kind.name}/{name}{kind.ending}"
     known = state(cells, runs, there)
     words = known.words if runs else MADE if path in made else MISSING
@@ -258,7 +258,7 @@ def of_studies(plans: dict[str, Plan], there: dict[str, dict[Run, str]], profile
     rows = [
         (
             whole.name,
-            whole.state.words if whole.state.runs else UNAVAILABLE,
+            whole.state.words if whole.state.runs else LEFT_OUT,
             request.duration(whole.seconds) if whole.seconds else "",
             whole.command,
         )

@@ -121,12 +121,14 @@ def summary(targets: Iterable[str], selected: list[str], studies: dict[str, dict
     For single figures, tables and records it says how many runs they need, and how long these take. For anything else
     it gives the plan of the whole study.
     """
+    from plimsoll.pages.formats import prose
+
     parts = _parts(targets, studies, plans)
     some = {target for target, *_ in parts}
     whole = _studies(selected, (target for target in targets or ("all",) if target not in some))
     lines = [f"{target}: {_cost(target, runs, studies[study], plans[study])}" for target, study, runs in parts]
     foretold = [forecasts.sentence(name, made) for name in whole if (made := forecasts.read(Path("results", name)))]
-    return "\n".join([*(planner.summary(plans[name]) for name in whole), *foretold, *lines])
+    return "\n".join([*(prose(planner.summary(plans[name])) for name in whole), *foretold, *lines])
 
 
 def all_runs(targets: Iterable[str], selected: list[str], studies: dict[str, dict], plans: dict[str, Plan]) -> list[str]:

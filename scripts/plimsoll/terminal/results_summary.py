@@ -1,15 +1,17 @@
 """Summarise results on the terminal: answers, counts of verdicts, the most telling claims, and where to read on.
 
-Only decided claims are shown. Contradicted ones come first, as they are news to a reader who knows the paper. Among
-claims with the same verdict, claims about the metrics of the answer come first, and then those whose interval lies
-furthest from no effect, in widths of the interval. A comparison that shows two sides to be alike is ranked by how far
-its interval lies inside the margin. Claims that are not robust to the number of claims come last.
+Decided claims are shown, and open ones only where fewer than LEAST others are. Contradicted ones come first, as they are
+news to a reader who knows the paper. Among claims with the same verdict, claims about the metrics of the answer come
+first, and then those whose interval lies furthest from no effect, in widths of the interval. A comparison that shows two
+sides to be alike is ranked by how far its interval lies inside the margin. Claims that are not robust to the number of
+claims come last.
 """
 
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from plimsoll import spelling
 from plimsoll.claims import findings, quantities, result_counts, verdicts
@@ -21,6 +23,8 @@ from plimsoll.pages.formats import interval
 from plimsoll.planning import forecasts
 
 TOLD = 5
+# Open claims follow where fewer than this many others are shown.
+LEAST = 3
 # At most this many conditional claims are shown besides, the first in the paper.
 CONDITIONAL = 2
 POINTS = " points"
@@ -30,7 +34,8 @@ RULE = (
     f"Shown are at most {TOLD} decided claims of each study, those about the answer's metrics first. Then come those whose "
     f"95 % interval lies furthest from no effect, in widths of the interval. Contradicted ones stand first, at most "
     f"{CONTRADICTED} where others are reproduced. Those not robust to the number of claims stand after the robust ones, and "
-    f"conditional ones last, at most {CONDITIONAL}. Verdicts near the border change from day to day."
+    f"conditional ones after these, at most {CONDITIONAL}. Where fewer than {LEAST} are shown, open ones with the narrowest "
+    f"intervals follow. Verdicts near the border change from day to day."
 )
 
 
@@ -41,15 +46,24 @@ def telling(row: dict) -> float:
     and `scale`. Ratios are taken as logarithms: half as much is as far as twice as much. Return -1 for a share of runs,
     and for a row without an interval of an effect.
     """
-    low, high = row["low"], row["high"]
-    if row["scale"] == SHARE or not (math.isfinite(low) and math.isfinite(high)):
+    if not (ends := _ends(row)):
         return -1.0
-    margin = row["margin"]
-    if row["scale"] == RATIO and low > -1:
-        low, high, margin = math.log1p(low), math.log1p(high), math.log1p(margin)
+    (low, high), margin = ends, math.log1p(row["margin"]) if _is_ratio(row) else row["margin"]
     width = max(high - low, 1e-9)
     away = max(low, -high)
     return away / width if away > 0 else max(0.0, margin - max(-low, high)) / width
+
+
+def _ends(row: dict) -> tuple[float, float] | None:
+    """Return the ends of a comparison's interval, of ratios as logarithms; None without an interval of an effect."""
+    low, high = row["low"], row["high"]
+    if row["scale"] == SHARE or not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return (math.log1p(low), math.log1p(high)) if _is_ratio(row) else (low, high)
+
+
+def _is_ratio(row: dict) -> bool:
+    return row["scale"] == RATIO and row["low"] > -1
 
 
 def choose(
@@ -83,14 +97,46 @@ def choose(
 
 def _shows(result: dict, rows: list[dict]) -> dict | None:
     """Return the average, as a row, of a claim that is judged by it; otherwise the most telling of `rows`, if any."""
-    if result["holds"] == verdicts.AVERAGE and wording.on_the_whole(result):
-        return {**result["whole"], "scale": quantities.find(result["quantity"]).scale}
+    if average := _average(result):
+        return average
     told = [
         # The margin of a printed value is in odds, and its interval is not. So only the distance from no effect counts.
         {**row, "margin": 0.0} if quantities.find(wording.quantity_of(result, row)).printed else row
         for row in rows
     ]
     return max(told, key=telling, default=None)
+
+
+def undecided(
+    results: list[dict], comparisons: list[dict], number: int, answering: Iterable[str] = ()
+) -> list[tuple[dict, dict]]:
+    """Return open claims as pairs (result, row), at most `number`: those of which most is known.
+
+    Claims about metrics of the study's answer (`answering`) come first. The row is the claim's average, or its open
+    comparison with the narrowest interval.
+    """
+    metrics, pairs = set(answering), []
+    for result in result_counts.without_repeats(results):
+        if result["verdict"] != verdicts.INCONCLUSIVE:
+            continue
+        own = [row for row in comparisons if row["claim"] == result["id"] and row["verdict"] == verdicts.INCONCLUSIVE]
+        if rows := [row for row in own if math.isfinite(_width(row))]:
+            shown = _average(result) or min(rows, key=_width)
+            pairs.append((all(row["metric"] not in metrics for row in rows), (result, shown)))
+    return [pair for _, pair in sorted(pairs, key=lambda one: (one[0], _width(one[1][1])))][:number]
+
+
+def _width(row: dict) -> float:
+    """Return the width of a comparison's interval; infinite without an interval of an effect."""
+    ends = _ends(row)
+    return ends[1] - ends[0] if ends else math.inf
+
+
+def _average(result: dict) -> dict | None:
+    """Return the average, as a row, of a claim that is judged by it."""
+    if result["holds"] == verdicts.AVERAGE and wording.on_the_whole(result):
+        return {**result["whole"], "scale": quantities.find(result["quantity"]).scale}
+    return None
 
 
 def effect(result: dict, row: dict) -> str:
@@ -118,11 +164,12 @@ def text(
     width: int = 80,
     answers: Iterable[str] = (),
     answering: Iterable[str] = (),
+    labels: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the summary of a study: counts of verdicts, the `answers` to its question, and the most telling claims.
 
     Lines have at most `width` characters. `short(cell, metric)` names a cell for people. `answering` are the metrics of
-    the answers.
+    the answers, and `labels` the labels of all metrics.
     """
     counted = result_counts.without_repeats(results)
     numbers = [f"{sum(result['verdict'] == verdict for result in counted)} {verdict}" for verdict in verdicts.ON_CLAIM]
@@ -135,28 +182,30 @@ def text(
     lines = _wrapped(f"{study}: {len(counted)} claims: {', '.join(numbers)}", "", width)
     for answer in answers:
         lines += ["", *_wrapped(answer, "  ", width)]
+    if not any(result["verdict"] in verdicts.SETTLED for result in counted):
+        lines += ["", "  None of them is decided here."]
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
-    told = [(result, _here(result, row, short)) for result, row in choose(results, comparisons, answering=answering)]
-    for result, here in [*told, *((result, wording.by_arrangement(result)) for result in conditional)]:
+    told = [(result, _here(result, row, short, labels)) for result, row in choose(results, comparisons, answering=answering)]
+    told += [(result, wording.by_arrangement(result)) for result in conditional]
+    left = undecided(results, comparisons, max(0, LEAST - len(told)), answering)
+    for result, here in [*told, *((result, _here(result, row, short, labels)) for result, row in left)]:
         lines += ["", *_wrapped(f"{findings.verdict_of(result)} ({result['id']}): {result['statement']}", "  ", width)]
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
         lines += _wrapped(here, "    ", width)
         lines += _wrapped(_printed_size(result), "    ", width)
         lines += _wrapped(wording.fragile(result) if result_counts.is_fragile(result) else "", "    ", width)
         lines += _wrapped(wording.unobserved_neighbours(result), "    ", width)
-    if not any(result["verdict"] in verdicts.SETTLED for result in counted):
-        lines.append("  None of them is decided here.")
     return "\n".join(lines)
 
 
-def _here(result: dict, row: dict, short: Callable[[str, str], str]) -> str:
+def _here(result: dict, row: dict, short: Callable[[str, str], str], labels: Mapping[str, str]) -> str:
     """Return what was measured here: the average of a claim that is judged by it, or otherwise a comparison.
 
     An average has no cells of its own.
     """
     if "cell_a" not in row:
         return wording.on_the_whole(result) + _kind(result)
-    return f"Here: {effect(result, row)}; {_what(row, short)}{_share(result)}"
+    return f"Here: {effect(result, row)}; {_what(row, short, labels)}{_share(result)}"
 
 
 def _printed_size(result: dict) -> str:
@@ -164,13 +213,21 @@ def _printed_size(result: dict) -> str:
     return " ".join(dict.fromkeys(filter(None, map(wording.size, [result, *result.get("parts", [])]))))
 
 
-def _what(row: dict, short: Callable[[str, str], str]) -> str:
+def _what(row: dict, short: Callable[[str, str], str], labels: Mapping[str, str]) -> str:
+    """Return what is compared: the metric and both cells. Of two metrics each stands beside its cell."""
     a, b = (row[f"cell_{side}"] for side in ("a", "b"))
     metrics = row["metric"], row["metric_b"] or row["metric"]
     named = short(a, metrics[0])
     if b and b != "the paper":
-        named += f" against {_other(named, short(b, metrics[1]))}"
+        other = second(b, metrics, short, labels)
+        named += f" against {_other(named, other) if metrics[0] == metrics[1] else other}"
     return f"{row['label']}, {named}" if row["scale"] != SHARE else named
+
+
+def second(cell: str, metrics: tuple[str, str], short: Callable[[str, str], str], labels: Mapping[str, str]) -> str:
+    """Return the name of a comparison's second cell, after the label of its metric if that is not the first one's."""
+    named = short(cell, metrics[1])
+    return named if metrics[0] == metrics[1] else f"{labels.get(metrics[1], metrics[1])}, {named}"
 
 
 def _other(name: str, other: str) -> str:
@@ -202,6 +259,11 @@ def naming(short: Callable[[str, dict], str], metrics: dict[str, dict]) -> Calla
     return lambda cell, metric: short(cell, metrics[metric]) if metric in metrics and "/" in cell else cell
 
 
+def labels_of(study: Study) -> dict[str, str]:
+    """Return the labels of a study's metrics, by name."""
+    return {name: metric["label"] for name, metric in study["metrics"].items()}
+
+
 def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> str:
     """Return the summary that is printed at the end: each study, from its results in `folder`, and where to read on.
 
@@ -222,7 +284,7 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
         short = naming(study.design.report.cell_label, study["metrics"])
         answering = {metric for named in answers.of_study(study) for metric in named["metrics"]}
         said = [line for one in answers_of(folder / name / "answer.csv", study) for line in lines(one)]
-        told.append(text(name, results, rows, short, width, said, answering))
+        told.append(text(name, results, rows, short, width, said, answering, labels_of(study)))
         pages.append(folder / name / "report.html")
     there = [str(page) for page in pages if page.is_file()]
     last = _wrapped(RULE, "", width) + (_wrapped(f"Read on: {', '.join(there)}", "", width) if there else [])

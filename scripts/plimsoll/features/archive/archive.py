@@ -1,5 +1,6 @@
 """`plimsoll archive`."""
 
+import json as jsons
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,7 @@ def archive(
     profile: options.Profile = None,
     directory: options.Directory = None,
     config: options.Config = None,
+    json: options.AsJson = False,
 ) -> None:
     """Write all that was measured and made into one file.
 
@@ -30,8 +32,11 @@ def archive(
     settings = options.settings(studies, profile, config)
     [target] = place.enter(directory, file and file.absolute() if directory else file)
     made, there, new = _packed(settings, target, raw, small)
+    if json:
+        told = {"file": str(made.absolute()), "bytes": made.stat().st_size, "new": new, "studies": there}
+        return print(jsons.dumps(told, indent=1))
     has, size, named = "has" if new else "already has", f"{made.stat().st_size / 1e6:.1f} MB", place.from_call(made)
-    print(f"{named} ({size}) {has} {', '.join(there)}. {spelling.command('remake', named)} makes all of it again.")
+    return print(f"{named} ({size}) {has} {', '.join(there)}. {spelling.command('remake', named)} makes all of it again.")
 
 
 def _packed(settings: list[str], target: Path | None, raw: bool, small: bool) -> tuple[Path, list[str], bool]:

@@ -7,6 +7,7 @@ Measurements of this machine are not touched.
 """
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -34,12 +35,17 @@ MADE, TABLE = "tables, texts, pictures and pages", ".csv"
 
 
 class Remade(NamedTuple):
-    """How the files that were made again compare with the archive, in words, and the exit `status`.
+    """How the files that were made again in `folder` compare with the archive, in words and by their paths.
 
-    The status is 1 if the same version of the code made a different table.
+    Files in `same` have the same content, those in `rounded` other last digits. The exit `status` is 1 if the same
+    version of the code made a different table.
     """
 
     words: str
+    folder: Path
+    same: list[str]
+    rounded: list[str]
+    other: list[str]
     status: int = 0
 
 
@@ -66,7 +72,6 @@ def remake(source: Path, claims: list[Path], results: Path) -> Remade:
         for study, path in own.items():
             _put(path, folder / f"config/claims/{study}.yaml")
         _snakemake(folder, source)
-        _findings(folder, names)
         return comparison(archive, folder, OF_CLAIMS if own else ())
 
 
@@ -119,29 +124,36 @@ def _snakemake(folder: Path, source: Path) -> None:
         )
 
 
-def _findings(folder: Path, names: list[str]) -> None:
-    """Print the most telling claims. A failure is ignored, because the pages show them too."""
-    command = [sys.executable, "-m", "plimsoll", "findings", "--results", str(folder / "results"), f"studies={','.join(names)}"]
+def tell_findings(folder: Path) -> None:
+    """Print the most telling claims about the measurements in a folder. A failure is ignored: the pages show them too."""
+    names = ",".join(json.loads((folder / MANIFEST).read_text())["studies"])
+    command = [sys.executable, "-m", "plimsoll", "findings", "--results", str(folder / "results"), f"studies={names}"]
     subprocess.run(command, env={**paths.environment(), "PLIMSOLL_CONFIG": str(folder.resolve() / "config")})
 
 
 def comparison(archive: Archive, folder: Path, but: tuple[str, ...]) -> Remade:
     """Compare the files that were made in a folder with the archive. Paths with an ending in `but` are expected to differ."""
     same, other = reading.compared(archive, folder, but)
-    whole, where = len(same) + len(other), f"Everything is in {folder}."
-    if not whole:
-        return Remade(f"The archive has no {MADE} to compare with. {where}")
-    if not other:
-        return Remade(f"All {whole} {MADE} of the archive were made again, byte for byte. {where}")
-    if rounds := reading.rounded(archive, folder, [name for name in other if name.endswith(TABLE)]):
-        where = f"{len(rounds)} have other last digits, as processors round otherwise ({first_of(rounds)}). {where}"
-        if not (other := [name for name in other if name not in rounds]):
-            return Remade(f"All {whole} {MADE} of the archive were made again, {len(same)} byte for byte. {where}")
-    told = f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {first_of(other)}"
+    rounded = reading.rounded(archive, folder, [name for name in other if name.endswith(TABLE)])
+    other = [name for name in other if name not in rounded]
     by, here = archive.manifest["made_by"], code_identity.made_by()
-    if by != here:
-        versions = [f"{one['version']} with code {one['code'][:8]}" for one in (by, here)]
-        return Remade(f"{told}: other code wrote the archive (version {versions[0]}; here {versions[1]}). {where}")
-    why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
+    words = _comparison_words(same, rounded, other, [] if by == here else [by, here])
     # The same code makes the same tables from the same records. Libraries that draw may differ between machines.
-    return Remade(f"{told}: {why}. {where}", int(any(name.endswith(TABLE) for name in other)))
+    status = int(by == here and any(name.endswith(TABLE) for name in other))
+    return Remade(f"{words} Everything is in {folder}.", folder, same, rounded, other, status)
+
+
+def _comparison_words(same: list[str], rounded: list[str], other: list[str], versions: list[dict]) -> str:
+    """Return a comparison in words. `versions` are those of the archive's code and of this code if they differ."""
+    whole = len(same) + len(rounded) + len(other)
+    digits = f" {len(rounded)} have other last digits, as processors round otherwise ({first_of(rounded)})." if rounded else ""
+    if not whole:
+        return f"The archive has no {MADE} to compare with."
+    if not other:
+        exactly = f"{len(same)} byte for byte" if rounded else "byte for byte"
+        return f"All {whole} {MADE} of the archive were made again, {exactly}.{digits}"
+    why = "they were made by another version before they were archived, or of other records, or a processor rounds otherwise"
+    if versions:
+        theirs, ours = (f"{one['version']} with code {one['code'][:8]}" for one in versions)
+        why = f"other code wrote the archive (version {theirs}; here {ours})"
+    return f"{len(same)} of {whole} {MADE} are byte for byte those of the archive. Not so {first_of(other)}: {why}.{digits}"

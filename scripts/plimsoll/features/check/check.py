@@ -12,7 +12,7 @@ def check(
     studies: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[STUDY]...",
+            metavar="STUDY",
             help="Studies. Without one: all measured here.",
             show_default=False,
             autocompletion=names.studies,

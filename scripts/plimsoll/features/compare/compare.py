@@ -10,7 +10,7 @@ from plimsoll.cli import options, place
 
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="Results of a study, a folder with those of several, or an archive.")],
-    b: Annotated[str, typer.Argument(metavar="[B]", help="The same. Without it: the results of this machine.")] = "results",
+    b: Annotated[str, typer.Argument(metavar="B", help="The same. Without it: the results of this machine.")] = "results",
     margin: Annotated[str, typer.Option(metavar="SHARE", help="Within this relative difference they are alike.")] = "0.05",
     session_blocks: Annotated[
         str, typer.Option(metavar="NUMBER", help="Blocks that a session is worth at most, or all.")

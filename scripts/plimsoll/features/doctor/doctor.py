@@ -9,7 +9,7 @@ from plimsoll.cli import options
 
 def doctor(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- COMMAND]...", help="Run on the quiet machine.", show_default=False)
+        list[str] | None, typer.Argument(metavar="-- COMMAND", help="Run on the quiet machine.", show_default=False)
     ] = None,
     quiet_machine: Annotated[
         bool, typer.Option("--quiet-machine", help="Set governor, turbo, NUMA balancing and swap for measuring. Needs root.")

@@ -1,5 +1,6 @@
 """`plimsoll hosts`."""
 
+import json as jsons
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +15,10 @@ PAGE, TABLE = Path("hosts/findings.html"), Path("hosts/findings.csv")
 def hosts(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER]...", help="Folders with results, and archives. Without one: those in hosts/."),
+        typer.Argument(metavar="FOLDER", help="Folders with results, and archives. Without one: those in hosts/."),
     ] = None,
     directory: options.Directory = None,
+    json: options.AsJson = False,
 ) -> None:
     """Write a page that says which claims hold on which host.
 
@@ -28,7 +30,9 @@ def hosts(
     """
     given = place.enter(directory, *(folders or []))
     compare_hosts(given, PAGE, TABLE)
-    print(f"{PAGE} says which claims hold on which host; {TABLE} has the same for a program.")
+    if json:
+        return print(jsons.dumps({"page": str(PAGE.absolute()), "table": str(TABLE.absolute())}, indent=1))
+    return print(f"{PAGE} says which claims hold on which host; {TABLE} has the same for a program.")
 
 
 def compare_hosts(folders: Sequence[Path], page: Path, table: Path) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def judge(
     study: Annotated[
-        Path | None, typer.Argument(metavar="[STUDY.YAML]", help="A study of the design `table`, or a zip with one.")
+        Path | None, typer.Argument(metavar="STUDY.YAML", help="A study of the design `table`, or a zip with one.")
     ] = None,
     claims: Annotated[Path | None, typer.Option(metavar="FILE", help="Claims in YAML, for data without a study.")] = None,
     data: Annotated[

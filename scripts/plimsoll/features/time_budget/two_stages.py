@@ -18,7 +18,7 @@ from plimsoll.analysis.sample_sizes import POWER
 from plimsoll.claims import decision_cost, result_counts, verdicts
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, hours_in_words, many
 from plimsoll.features.time_budget import answer_needs, costs, needs, study_state
 from plimsoll.features.time_budget.allocation import LEAST, Costs, Need, allocate, in_order
 from plimsoll.features.time_budget.study_state import StudyState
@@ -100,7 +100,7 @@ def spend(study: str, hours: float, settings: list[str], until: Until | None = N
     _foretell(folder, judged, other, sum(noted["given"]), sum(noted["given"]))
     noted["stage"] = "done"
     _ask(folder, profile, judged.plan, blocks_of(judged.plan), noted)
-    print(f"plimsoll: {study}: {_said(judged)} after {sum(noted['given']):.3g} h.", flush=True)
+    print(f"plimsoll: {study}: {_said(judged)} after {hours_in_words(sum(noted['given']))}.", flush=True)
     if resumed and hours > sum(noted["given"]):
         spend(study, hours, settings)
 
@@ -195,8 +195,8 @@ def _soonest(
 
 def _of_both(ratios: Sequence[str], claims: Sequence[str]) -> str:
     """Say in words what a stage is for."""
-    each = ((ratios, "ratios of the answer"), (claims, "claims that should be decided soonest"))
-    return " and ".join(f"{len(names)} {what}" for names, what in each if names)
+    each = ((ratios, "ratio", "of the answer"), (claims, "claim", "that should be decided soonest"))
+    return " and ".join(f"{many(len(names), what)} {of}" for names, what, of in each if names)
 
 
 def second_stage(

@@ -41,6 +41,9 @@ class CniNetwork(Network):
         for rule in repeated_rules(rules("filter")):
             remove("filter", "--delete", *shlex.split(rule)[1:])
         parts = self._parts()
+        # Where an address and its note are gone, only the rules are left.
+        for number, address in ruled(self.name, rules("nat")):
+            parts.setdefault(number, set()).add(address)
         if ended := {number for number in parts if number.isdigit() and gone(number)}:
             self._give_back(parts, ended)
 
@@ -132,6 +135,15 @@ def rules(table: str) -> list[str]:
 def remove(table: str, *words: str) -> None:
     """Run iptables with these words, which remove something from a table."""
     output(["iptables", "--wait", "--table", table, *words])
+
+
+def ruled(network: str, translating: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the number of each instance that the rules of the table `nat` name, and its address."""
+    named = re.compile(rf'name: "{re.escape(network)}" id: "([0-9]+)"')
+    for words in map(shlex.split, translating):
+        numbers = [found[1] for found in map(named.fullmatch, words) if found]
+        if numbers and "-s" in words:
+            yield numbers[0], words[words.index("-s") + 1].removesuffix("/32")
 
 
 def repeated_rules(passing: Iterable[str]) -> list[str]:

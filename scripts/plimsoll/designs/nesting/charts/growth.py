@@ -99,15 +99,20 @@ class Growth(Chart):
             self._told(data, summary, metric, "" if metric == first else f"{data.metrics[metric]['label']}, ")
             for metric in (first, *others)
         ]
-        return f"{data.title}, by the number of instances. {'; '.join(filter(None, told))}."
+        steepest = lines.steepest(_lines_of(summary, first), "instances")
+        said = f"{data.title}, by the number of instances.", steepest, f"{'; '.join(filter(None, told)) or 'No valid run'}."
+        return " ".join(filter(None, said))
 
     def _told(self, data: FigureData, summary: pd.DataFrame, metric: str, before: str) -> str:
         """Return in words the first and the last mean of each line of a metric. `before` stands before each line's name."""
-        own = summary[summary["metric"] == metric]
-        unit = own["unit"].iloc[0] if len(own) else ""
-        looks = style.looks(own["runtime"]).items()
-        each = (lines.ends(own[own["runtime"] == runtime], "instances", look.label, unit) for runtime, look in looks)
-        return "; ".join(f"{before}{one}" for one in each)
+        each = _lines_of(summary, metric).items()
+        return "; ".join(f"{before}{lines.ends(own, 'instances', label, own['unit'].iloc[0])}" for label, own in each)
+
+
+def _lines_of(summary: pd.DataFrame, metric: str) -> dict[str, pd.DataFrame]:
+    """Return the means of a metric's lines, by the label of each runtime."""
+    own = summary[summary["metric"] == metric]
+    return {look.label: own[own["runtime"] == runtime] for runtime, look in style.looks(own["runtime"]).items()}
 
 
 def _panels(data: FigureData) -> list[str]:

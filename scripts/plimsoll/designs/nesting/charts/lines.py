@@ -97,9 +97,26 @@ def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
     return text + (f" Not measured here: {'; '.join(missing)}." if missing else "")
 
 
+def steepest(each: dict[str, pd.DataFrame], x: str) -> str:
+    """Return in words which of several named lines grows most; empty if no line has two means above 0."""
+    tables = {name: _by_place(summary, x) for name, summary in each.items()}
+    ends_of = {name: (table.iloc[0], table.iloc[-1]) for name, table in tables.items() if len(table) > 1}
+    growths = {name: last["mean"] / first["mean"] for name, (first, last) in ends_of.items() if first["mean"] > 0}
+    if not growths:
+        return ""
+    name = max(growths, key=lambda name: growths[name])
+    first, last = ends_of[name]
+    return f"Grows most: {name}, to {growths[name]:.2g} times from {first['place']} to {last['place']}."
+
+
+def _by_place(summary: pd.DataFrame, x: str) -> pd.DataFrame:
+    """Return the means of a line in the order of the column `x`, which is also a number, `place`."""
+    return summary.assign(place=summary[x].astype(int)).sort_values("place")
+
+
 def ends(summary: pd.DataFrame, x: str, what: str, unit: str) -> str:
     """Return in words the first and the last mean of a line."""
-    table = summary.assign(place=summary[x].astype(int)).sort_values("place")
+    table = _by_place(summary, x)
     if table.empty:
         return f"{what}: no valid run"
     first, last = table.iloc[0], table.iloc[-1]

@@ -66,12 +66,22 @@ class Trajectory(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        ends = summary.groupby(["metric", "runtime", "storage"])["value"].agg(["min", "max"])
-        told = "; ".join(
-            f"{data.metrics[metric]['label']}, {words.environment(runtime, storage)}: {low:.3g} to {high:.3g}"
-            for (metric, runtime, storage), (low, high) in ends.iterrows()
-        )
-        return f"{data.title}. {told or 'No iteration counts'}."
+        found = summary.groupby(["metric", "runtime", "storage"])["value"].agg(["min", "max"])
+        ends = {
+            f"{data.metrics[metric]['label']}, {words.environment(runtime, storage)}": (low, high)
+            for (metric, runtime, storage), (low, high) in found.iterrows()
+        }
+        told = "; ".join(f"{name}: {low:.3g} to {high:.3g}" for name, (low, high) in ends.items())
+        return f"{data.title}. {_varies_most(ends)}{told or 'No iteration counts'}."
+
+
+def _varies_most(ends: dict[str, tuple[float, float]]) -> str:
+    """Return in words whose highest value is the most times its lowest; empty if no value is above 0 and varies."""
+    shares = {name: high / low for name, (low, high) in ends.items() if high > low > 0}
+    if not shares:
+        return ""
+    most = max(shares, key=lambda name: shares[name])
+    return f"Varies most: {most}, whose highest value is {shares[most]:.2g} times its lowest. "
 
 
 CHARTS = [Trajectory()]

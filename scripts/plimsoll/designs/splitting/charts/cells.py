@@ -162,17 +162,18 @@ def scheme_names(part: pd.DataFrame) -> list[str]:
 
 
 def sample_size(summary: pd.DataFrame) -> str:
-    """Return the number of runs per cell: 'n = 5' or 'n = 3 to 5'."""
-    return f"n = {_span(summary['n'])}"
+    """Return the number of runs per cell that has any: 'n = 5' or 'n = 3 to 5'."""
+    return f"n = {_span([number for number in summary['n'] if number] or [0])}"
 
 
 def planned_runs(data: FigureData, summary: pd.DataFrame) -> str:
-    """Return the number of planned runs per cell: '(5 planned)' or '(4 to 12 planned)'.
+    """Return the number of planned runs per cell: '(5 planned)' or '(4 to 12 planned)', and how many bars have no run.
 
-    The number comes from the summary, or from the figure's cells if the summary does not have it.
+    The planned number comes from the summary, or from the figure's cells if the summary does not have it.
     """
     numbers = summary["planned"] if "planned" in summary else [cell["repetitions"] for cell in data.cells]
-    return f"({_span(numbers)} planned)"
+    none = int((summary["n"] == 0).sum())
+    return f"({_span(numbers)} planned{f'; none for {none} of {len(summary)} bars' if none else ''})"
 
 
 def _span(counts: Iterable[float]) -> str:
