@@ -202,11 +202,18 @@ def stop(name: str) -> None:
 
 
 def pause(engine: str) -> Callable[[str], None]:
-    """Return a function that lets an engine pause the second container of the run for STOPPED_SECONDS."""
+    """Return a function that lets an engine pause the second container of the run for STOPPED_SECONDS.
+
+    A cgroup of version 1 freezes only when none of its processes waits for a disk or for memory. The engine gives up after a
+    second, so it is asked again for 5 s.
+    """
 
     def paused(name: str) -> None:
         container = container_of_the_run()
-        subprocess.run([engine, "pause", container], capture_output=True, check=True)
+        end = time.monotonic() + 5
+        while (asked := subprocess.run([engine, "pause", container], capture_output=True, text=True)).returncode:
+            assert time.monotonic() < end, asked.stderr
+            time.sleep(0.1)
         time.sleep(STOPPED_SECONDS)
         subprocess.run([engine, "unpause", container], capture_output=True, check=True)
 
