@@ -61,7 +61,7 @@ class World(StudyObservations):
     def values(self, metric: str, cell: str) -> Sample:
         """Return one value per block of a metric in a cell."""
         if (metric, cell) not in self._by_block:
-            self._by_block[metric, cell] = blocks.by_block(self.single(metric, cell), np.mean)
+            self._by_block[metric, cell] = blocks.by_block(self.single(metric, cell), blocks.geometric_mean)
         return self._by_block[metric, cell]
 
     def lent(self, contrast: Contrast) -> Lent:

@@ -37,13 +37,13 @@ def arithmetic(results: Iterable[Mapping]) -> dict[str, int]:
     """
     counts = dict.fromkeys((DECIDED, *WITHIN, UNKNOWN), 0)
     for result in result_counts.without_repeats(list(results)):
-        if result["verdict"] in (*verdicts.SETTLED, verdicts.INCONCLUSIVE):
+        if result["verdict"] in (*verdicts.DECIDED, verdicts.INCONCLUSIVE):
             counts[_when(result)] += 1
     return counts
 
 
 def _when(result: Mapping) -> str:
-    if result["verdict"] in verdicts.SETTLED:
+    if result["verdict"] in verdicts.DECIDED:
         return DECIDED
     seconds = (result["decide"] or {}).get("seconds")
     if seconds is None:

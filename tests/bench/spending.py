@@ -99,9 +99,9 @@ def main() -> None:
 
 
 def _said(judged: study_state.StudyState) -> str:
-    settled, testable = needs.decided_counts(judged.results)
+    decided, testable = needs.decided_counts(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios"
-    return f"{ratios} and {settled} of {testable} claims"
+    return f"{ratios} and {decided} of {testable} claims"
 
 
 def _spend(drawn: Drawn, given: float, other: study_state.StudyState) -> str:

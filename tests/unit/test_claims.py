@@ -457,10 +457,12 @@ def test_a_part_that_is_all_there_is_in_every_run_is_like_the_whole(judged):
     rows = table[table["part"] == 1]
     assert results[0]["parts"][0]["verdict"] == verdicts.REPRODUCED
     assert set(rows["test"]) == {"none: the same in every run"} and set(rows["effect"]) == {0.0}
-    # Identical values do not show likeness for two metrics that are not part and whole of one run, nor for a claimed
-    # difference.
-    assert results[0]["parts"][1]["verdict"] == verdicts.INCONCLUSIVE
-    assert judged([33], [], spread=0.0)[0][0]["verdict"] == verdicts.INCONCLUSIVE
+    # Other metrics and cells are tested by the signs of ten equal differences: for a claimed difference, and for likeness.
+    others = table[table["part"] == 2]
+    assert results[0]["parts"][1]["verdict"] == verdicts.INCONCLUSIVE and set(others["effect"]) == {0.0}
+    assert set(others["test"]) == {"signs within blocks, whose differences are all the same"}
+    assert set(others["p"]) == {1.0}
+    assert judged([33], [], spread=0.0)[0][0]["verdict"] == verdicts.REPRODUCED
 
 
 def test_functions_that_were_not_called_have_a_share_that_can_be_compared(judged):

@@ -107,7 +107,7 @@ def test_everything_is_measured_where_the_time_is_long_enough(plan_of, given, le
     assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_BLOCKS.get(least, two_stages.SHORT_SHARE) * given * 3600
 
 
-def test_forty_minutes_of_jha2021_are_for_what_other_measurements_settled_first(jha2021, plan_of, capsys):
+def test_forty_minutes_of_jha2021_are_for_what_other_measurements_decided_first(jha2021, plan_of, capsys):
     plan = plan_of(jha2021)
     blocks = two_stages.first_stage(jha2021, plan, 0.67 * 3600)
     assert "the first stage is for" in capsys.readouterr().out
@@ -149,7 +149,7 @@ def test_claims_with_a_condition_are_among_those_of_a_first_stage(jha2021, plan_
     assert {path for path, cell in plan["cells"].items() if cell["case"] == "1a"} <= set(decision_cost.cells_of(nothing.rows))
 
 
-def test_ten_minutes_are_for_what_should_be_settled_first(study, plan_of):
+def test_ten_minutes_are_for_what_should_be_decided_first(study, plan_of):
     plan = plan_of(study)
     blocks = two_stages.first_stage(study, plan, 540)
     assert costs.of_plan(plan).seconds(blocks) <= two_stages.FIRST_SHARE * 540
@@ -177,8 +177,8 @@ def test_what_is_clear_needs_nothing_and_the_rest_is_known(judged):
     asked = judged.asked(None)
     assert len(asked.needs) > 20 and len(asked.unknown) <= 7
     assert not set(asked.clear) & {need.finding for need in asked.needs}
-    settled = {result["id"] for result in judged.results if result["verdict"] in ("reproduced", "contradicted")}
-    assert set(asked.clear) <= settled
+    decided = {result["id"] for result in judged.results if result["verdict"] in ("reproduced", "contradicted")}
+    assert set(asked.clear) <= decided
     assert all(number >= 3 for need in asked.needs for number in need.blocks.values())
 
 
@@ -190,7 +190,7 @@ def test_what_was_found_elsewhere_saves_blocks(study, plan_of, judged):
     )
     # What is known of differences only adds claims: a claim whose needs are known from noise alone is always included.
     assert set(margins) <= set(known)
-    assert sum(known[name] < number for name, number in margins.items()) > len(margins) / 8
+    assert sum(known[name] < number for name, number in margins.items()) >= 3
     assert nothing.soonest(None) == [] and min(known.values()) >= two_stages.LEAST
 
 
@@ -284,7 +284,7 @@ def _runs(plan, blocks):
     return {path: number * plan["cells"][path].get("per_block", 1) for path, number in blocks.items()}
 
 
-def test_more_hours_settle_more_and_what_never_comes_is_named(judged, study, tmp_path):
+def test_more_hours_decide_more_and_what_never_comes_is_named(judged, study, tmp_path):
     two_stages._foretell(tmp_path, judged, None, 0.3, 0.5)
     (made,) = forecasts.read(tmp_path)
     numbers = [each["settled"] for each in made["forecasts"]]

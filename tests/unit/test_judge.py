@@ -483,17 +483,27 @@ def test_what_rows_without_blocks_assume_is_said(tmp_path):
 def test_means_are_compared_by_welchs_test():
     """For a small spread the ratio of means has Welch's p of the difference of means."""
     a, b = Summary(101.0, 1.5, 8), Summary(100.0, 0.7, 12)
-    shown = summaries.estimate({"a": (1.0, a), "b": (-1.0, b)})
+    shown = summaries.estimate({("time", "a"): (1.0, a), ("time", "b"): (-1.0, b)})
     usual = stats.ttest_ind_from_stats(a.mean, a.sd, 8, b.mean, b.sd, 12, equal_var=False)
     assert 2 * min(shown.above(0), shown.below(0)) == pytest.approx(usual.pvalue, rel=0.03)
 
 
 def test_an_average_of_means_counts_a_shared_mean_once():
     base, one, other = Summary(10, 1, 5), Summary(12, 1, 5), Summary(14, 1, 5)
-    terms = [{"a": (1.0, one), "base": (-1.0, base)}, {"b": (1.0, other), "base": (-1.0, base)}]
+    shared = {("time", "base"): (-1.0, base)}
+    terms = [{("time", "a"): (1.0, one), **shared}, {("time", "b"): (1.0, other), **shared}]
     together = summaries.together(terms, [0.5, 0.5])
-    assert {key: weight for key, (weight, _) in together.items()} == {"a": 0.5, "b": 0.5, "base": -1.0}
+    assert {cell: weight for (_, cell), (weight, _) in together.items()} == {"a": 0.5, "b": 0.5, "base": -1.0}
     assert summaries.estimate(together).error == pytest.approx((one.variance / 4 + other.variance / 4 + base.variance) ** 0.5)
+
+
+def test_an_average_over_metrics_of_the_same_runs_is_as_uncertain_as_one_metric():
+    """Means do not say how metrics move together, and four that do are worth no more than one."""
+    one, other = Summary(12, 1, 5), Summary(10, 1, 5)
+    terms = [{(name, "a"): (1.0, one), (name, "b"): (-1.0, other)} for name in "wxyz"]
+    average = summaries.estimate(summaries.together(terms, [0.25] * 4))
+    single = summaries.estimate(terms[0])
+    assert (average.mean, average.error, average.degrees) == pytest.approx((single.mean, single.error, single.degrees))
 
 
 def summarised(table: pd.DataFrame) -> pd.DataFrame:

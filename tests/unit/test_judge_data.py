@@ -403,6 +403,7 @@ def test_the_library_refuses_arguments_of_another_form(given, said):
         ({"b": None}, "it has no 'b'"),
         ({"expected": None}, "it has no 'expected'"),
         ({"b": HIGHER["a"]}, "a and b are the same levels"),
+        ({"needs": ["sockets"]}, "needs: sockets, but a table says nothing of the machine that made it"),
     ],
 )
 def test_a_claim_that_does_not_say_what_it_compares_is_refused(tmp_path, changed, said):

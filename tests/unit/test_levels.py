@@ -82,9 +82,10 @@ def test_what_is_not_there_is_not_found():
 
 
 def test_iterations_of_the_quick_profile_follow_from_the_reference(jha2021):
-    """The iterations follow from the variance and the cost of the pairs in the reference."""
-    found = bench.enough(list(bench.iterations(jha2021)))
-    assert studies.profile("quick")["interference"]["enough"] == found
+    """The iterations follow from the variance and the cost of the pairs in the reference. The cost is flat near the best
+    number, so machines that differ by one iteration share a profile."""
+    found, known = bench.enough(list(bench.iterations(jha2021))), studies.profile("quick")["interference"]["enough"]
+    assert known.keys() == found.keys() and all(abs(known[name] - found[name]) <= 1 for name in known)
 
 
 def test_the_optimum_of_repetitions():

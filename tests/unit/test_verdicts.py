@@ -258,13 +258,25 @@ def test_p_of_a_claim_is_small_where_it_is_decided(seed):
     arranged = [one and one._replace(**{side: 1.0}) for one, side in zip(arranged, sides, strict=True)]
     if any(arranged):
         verdict, _ = decide(arranged, ALPHA, ALPHA)
-        assert (p_of(arranged, ALPHA) < ALPHA) == (verdict in verdicts.SETTLED)
+        assert (p_of(arranged, ALPHA) < ALPHA) == (verdict in verdicts.DECIDED)
 
 
 def test_p_of_what_holds_in_all_arrangements_is_that_of_the_weakest():
     assert p_of([Strength(0.0003, 1.0), Strength(0.02, 1.0), Strength(0.01, 1.0)], ALPHA) == 0.02
     assert p_of([Strength(0.0003, 1.0), Strength(0.2, 1.0), Strength(0.01, 1.0)], ALPHA) == pytest.approx(0.0009)
     assert p_of([Strength(0.0003, 1.0), None], ALPHA) == 0.0003
+    assert p_of([None, None], ALPHA) == 1.0
+
+
+def test_p_of_a_conditional_claim_is_that_of_its_weaker_half():
+    arranged = [Strength(0.000001, 1.0), Strength(1.0, 0.01), OPEN]
+    assert decide(arranged, ALPHA, ALPHA)[0] == verdicts.CONDITIONAL
+    assert p_of(arranged, ALPHA) == pytest.approx(0.03)
+
+
+def test_a_printed_range_that_contains_zero_is_as_large_as_itself():
+    shown = Mean(math.log(0.98), 0.001, 30)
+    assert verdicts.size(shown, Bounds(math.log(0.97), math.log(1.11)), ALPHA) == "as large"
 
 
 @pytest.mark.parametrize("true", [0, 1, 2])

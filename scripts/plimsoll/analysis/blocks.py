@@ -45,6 +45,15 @@ def by_block(sample: Sample, middle: Callable[[np.ndarray], float]) -> Sample:
     return Sample(values, blocks, np.array([sample.censored[sample.blocks == block].any() for block in blocks]))
 
 
+def geometric_mean(values: np.ndarray) -> float:
+    """Return the geometric mean of values. It is their mean if one of them is not above 0, as a count may be.
+
+    Blocks are compared by logarithms, and the logarithm of a mean is above the mean of the logarithms. So a side that runs
+    several times in a block would seem larger than one that runs once.
+    """
+    return float(np.exp(np.log(values).mean()) if (values > 0).all() else values.mean())
+
+
 def numbers(observations: "pd.DataFrame") -> np.ndarray:
     """Return the block of each observation.
 
@@ -59,12 +68,12 @@ def sample(group: "pd.DataFrame") -> Sample:
 
 
 def change(own: Sample, baseline: Sample) -> tuple[float, float, float]:
-    """Return (relative difference, low, high) of the blocks' means from a baseline's, over the blocks that both have.
+    """Return (relative difference, low, high) of the blocks' geometric means from a baseline's, over the blocks of both.
 
     It follows from the mean of the log ratios, with Student's 95 % interval. NaN if no block has both, or if a mean is
     not positive.
     """
-    in_own, in_baseline = within_blocks(*(by_block(one, np.mean) for one in (own, baseline)))
+    in_own, in_baseline = within_blocks(*(by_block(one, geometric_mean) for one in (own, baseline)))
     if not len(in_own) or (in_own <= 0).any() or (in_baseline <= 0).any():
         return (float("nan"),) * 3
     ratios = np.log(in_own / in_baseline)
@@ -102,19 +111,26 @@ def t_interval(differences: np.ndarray, level: float = 0.95) -> tuple[float, flo
 
 
 def p_difference(differences: np.ndarray) -> float:
-    """Return the two-sided p of the paired t test.
+    """Return the two-sided p of the paired t test, or of signs if all differences are the same.
 
-    NaN for fewer than SMALLEST differences, or if all are the same, which no clock gives.
+    NaN for fewer than SMALLEST differences.
     """
     differences = independence.units(differences)
     n = len(differences)
-    if n < SMALLEST or not _vary(differences):
+    if n < SMALLEST:
         return float("nan")
+    if not _vary(differences):
+        return min(1.0, 2 * min(_of_signs(differences[0], n), _of_signs(-differences[0], n)))
     return float(2 * special.stdtr(n - 1, -abs(differences.mean()) / (differences.std(ddof=1) / np.sqrt(n))))
 
 
 def _vary(differences: np.ndarray) -> bool:
     return bool(np.ptp(differences) > ROUNDING)
+
+
+def _of_signs(difference: float, n: int) -> float:
+    """Return the one-sided p of the sign test for n equal differences: that of n heads, or 1 if they are not above 0."""
+    return 0.5**n if difference > ROUNDING else 1.0
 
 
 def p_alike(differences: np.ndarray, margin: float) -> float:
@@ -127,6 +143,7 @@ def p_alike(differences: np.ndarray, margin: float) -> float:
 class Mean:
     """Student's estimate of the mean of differences, with its standard error and degrees of freedom.
 
+    Without an error, all differences are the same, and signs are tested in place of the mean: a t test would be certain.
     `pooled` is the same with the spread of all comparisons like this one, if there are some.
     """
 
@@ -139,20 +156,24 @@ class Mean:
     def of(differences: np.ndarray) -> "Mean":
         """Return the Mean of differences, one per block in the order of the blocks.
 
-        Its mean is NaN for fewer than SMALLEST differences, or if all are the same.
+        Its mean is NaN for fewer than SMALLEST differences.
         """
         differences = independence.units(differences)
         n = len(differences)
-        deviation = differences.std(ddof=1) if n > 1 else 0.0
-        known = n >= SMALLEST and _vary(differences)
-        return Mean(float(differences.mean()) if known else math.nan, float(deviation / math.sqrt(max(n, 1))), n - 1)
+        deviation = differences.std(ddof=1) if n > 1 and _vary(differences) else 0.0
+        mean = float(differences.mean()) if n >= SMALLEST else math.nan
+        return Mean(mean, float(deviation / math.sqrt(max(n, 1))), n - 1)
 
     def above(self, value: float) -> float:
-        """Return p of the one-sided t test that the true mean is above a value; 1 if the mean is not known."""
-        return 1.0 if math.isnan(self.mean) else float(special.stdtr(self.degrees, (value - self.mean) / self.error))
+        """Return p of the one-sided test that the true mean is above a value; 1 if the mean is not known."""
+        if math.isnan(self.mean):
+            return 1.0
+        if not self.error:
+            return _of_signs(self.mean - value, round(self.degrees) + 1)
+        return float(special.stdtr(self.degrees, (value - self.mean) / self.error))
 
     def below(self, value: float) -> float:
-        """Return p of the one-sided t test that the true mean is below a value; 1 if the mean is not known."""
+        """Return p of the one-sided test that the true mean is below a value; 1 if the mean is not known."""
         return self.turned().above(-value)
 
     def turned(self) -> "Mean":
@@ -263,7 +284,7 @@ def about_zero(
         "deviation": float(deviation),
     }
     of_blocks = len(independent) == len(differences) and not (which is not None and independence.by_sessions(which))
-    if not of_blocks or lent == NOTHING or math.isnan(own["shown"].mean):
+    if not of_blocks or lent == NOTHING or math.isnan(own["shown"].mean) or not own["shown"].error:
         return own
     shown = own["shown"].moderated(lent)
     return own | ({"shown": shown} if shown.degrees == own["shown"].degrees else _told(shown, alpha, back))

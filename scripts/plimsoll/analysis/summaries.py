@@ -1,8 +1,9 @@
 """Means, standard deviations and numbers of values, as papers print them, and of values that nothing pairs.
 
 The logarithm of the ratio of two means has, to first order, the sum of both squared relative standard errors as its variance
-(delta method). Its degrees of freedom are Welch's and Satterthwaite's. All means are taken as independent. Of values that
-are known, the logarithms themselves have a mean and a variance.
+(delta method). Its degrees of freedom are Welch's and Satterthwaite's. Means of different cells are taken as independent.
+Several means of one cell may be of the same runs. They are taken to move together, so an average of them is not more certain.
+Of values that are known, the logarithms themselves have a mean and a variance.
 """
 
 import math
@@ -73,8 +74,8 @@ class OfValues(Summary):
         return self.spread**2 / self.n * varies if self.n >= SMALLEST else math.nan
 
 
-# The means that an estimate is of, each with its coefficient: 1 and -1 for the logarithm of a ratio.
-Terms = Mapping[Hashable, tuple[float, Summary]]
+# The means that an estimate is of, by metric and cell, each with its coefficient: 1 and -1 for the logarithm of a ratio.
+Terms = Mapping[tuple[str, Hashable], tuple[float, Summary]]
 
 
 def estimate(terms: Terms) -> Mean:
@@ -82,7 +83,10 @@ def estimate(terms: Terms) -> Mean:
 
     Its mean is NaN if a variance is not known, or if nothing varies.
     """
-    variances = [(weight**2 * one.variance, one.n - 1) for weight, one in terms.values()]
+    of_cells: dict[Hashable, list[tuple[float, float]]] = {}
+    for (_, cell), (weight, one) in terms.items():
+        of_cells.setdefault(cell, []).append((abs(weight) * math.sqrt(one.variance), one.n - 1))
+    variances = [(sum(error for error, _ in each) ** 2, min(freedom for _, freedom in each)) for each in of_cells.values()]
     total = sum(variance for variance, _ in variances)
     mean = sum(weight * one.log for weight, one in terms.values() if weight)
     if not total > 0:

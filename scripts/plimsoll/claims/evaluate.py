@@ -91,7 +91,7 @@ def discover(results: list[dict], alpha: float, level: float | None = None) -> N
     adjusted = stats.false_discovery_control(p) if tested else []
     for result, q in zip(tested, adjusted, strict=True):
         result["q"] = float(q)
-        result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.SETTLED else None
+        result["robust"] = bool(q < alpha) if result["verdict"] in verdicts.DECIDED else None
 
 
 def one(claim: dict, observations: StudyObservations, finders: Finders, alpha: float) -> tuple[dict, list[dict]]:

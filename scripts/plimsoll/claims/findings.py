@@ -114,7 +114,7 @@ def of_parts(claim: dict, results: list[dict], rows: list[dict], alpha: float) -
     asides = [result for part, result in judged if part.get("aside")]
     but = verdict == verdicts.REPRODUCED and any(one["verdict"] != verdict or one.get("in_part") for one in asides)
     some = verdicts.in_part(verdict, [*each, *(one["verdict"] for one in unfit.values())])
-    return {**whole, "parts": parts, "in_part": some or (verdict in verdicts.SETTLED and (missing or but))}
+    return {**whole, "parts": parts, "in_part": some or (verdict in verdicts.DECIDED and (missing or but))}
 
 
 def of_open_condition(result: dict, reason: str) -> dict:
@@ -143,14 +143,16 @@ def _unfit(main: list[dict], arranged: Sequence[str]) -> dict[str, dict]:
     return {words: {"verdict": verdicts.NOT_TESTABLE, "reason": one["reason"]} for words, one in there.items()}
 
 
-def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength:
-    """Return the evidence of a sentence in one arrangement, from the results of its main parts.
+def _sentence(main: list[dict], words: str, number: int) -> verdicts.Strength | None:
+    """Return the evidence of a sentence in one arrangement, from the results of its main parts. None if it was not measured.
 
     If the arrangement does not fit the cells of one of them, nothing can support the sentence. The other parts may
     still contradict it.
     """
     there = [one["evidence"].get(words, one["evidence"].get("")) for one in main if one["comparisons"]]
     known = [one for one in there if one is not None]
+    if not known:
+        return None
     strength = verdicts.of_sentence(known, number)
     return strength if len(known) == len(there) else strength._replace(supports=1.0)
 
@@ -307,7 +309,7 @@ def verdict_of(result: dict) -> str:
             return verdicts.UNMEASURED
         margin = result.get("alike")
         return f"{result['verdict']}, no difference of {100 * margin:.0f} % or more" if margin else result["verdict"]
-    each = result.get("sessions") if result["verdict"] in verdicts.SETTLED else None
+    each = result.get("sessions") if result["verdict"] in verdicts.DECIDED else None
     alike = (each or []).count(result["verdict"])
     told = [result["verdict"], "in part" if result["in_part"] else "", _with(result)]
     told += [f"in {alike} of {len(each)} sessions" if len(each) > 1 else "in 1 session"] if each else []

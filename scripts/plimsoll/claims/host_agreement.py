@@ -26,14 +26,14 @@ STANDINGS = {
 def standing(of_hosts: Iterable[str]) -> str:
     """Return how the verdicts of the hosts that measured the study compare (one of STANDINGS)."""
     asked = [verdict for verdict in of_hosts if verdict not in (verdicts.NOT_TESTABLE, verdicts.UNAVAILABLE)]
-    settled = [verdict for verdict in asked if verdict in verdicts.SETTLED]
+    decided = [verdict for verdict in asked if verdict in verdicts.DECIDED]
     if len(asked) < 2:
         return ONE if asked else NOWHERE
-    if len(set(settled)) > 1:
+    if len(set(decided)) > 1:
         return DIFFERS
-    if not settled:
+    if not decided:
         return OPEN
-    return ALIKE if len(settled) == len(asked) else SOME
+    return ALIKE if len(decided) == len(asked) else SOME
 
 
 def asked_alike(a: Mapping, b: Mapping) -> bool | None:

@@ -40,7 +40,7 @@ def judge(claim: dict, quantity: Quantity, rows: list[dict], levels: Levels) -> 
     evidence = [_evidence(claim, quantity, row, len(rows)) for row in rows]
     for row, strength in zip(rows, evidence, strict=True):
         _judge_row(claim, quantity, row, strength, levels)
-    _settle_rows(rows, levels)
+    _judge_rows(rows, levels)
     holds = claim.get("holds", verdicts.EACH)
     if holds == verdicts.AVERAGE and (own or "along" in claim or quantity.printed):
         holds = verdicts.EACH
@@ -124,7 +124,7 @@ def _judge_row(claim: dict, quantity: Quantity, row: dict, evidence: Strength, l
     row["size"] = size_of(claim, quantity, row, levels.supports)
 
 
-def _settle_rows(rows: list[dict], levels: Levels) -> None:
+def _judge_rows(rows: list[dict], levels: Levels) -> None:
     """Give each comparison its verdict. The p against a claim is adjusted for their number (Holm), because any one
     contradicts it. One without a block is unmeasured."""
     paper_tests.adjust(rows, "p_opposes", "p_opposes_holm")
@@ -233,12 +233,12 @@ def needed_repetitions(expected: str, mean: float, deviation: float, bounds: Bou
 
     For a claimed difference, they show it (or one as large as the margin), or one beyond the margin in the other
     direction. For `no_difference`, they show likeness, or a difference beyond the margin. For `not_lower` and
-    `not_higher`, they show on which side of the bound the difference lies.
+    `not_higher`, they show on which side of the bound the difference lies: for the statement by a one-sided test.
     """
     alpha = levels.supports
     if expected in ("not_lower", "not_higher"):
-        bound = bounds.lower if expected == "not_lower" else bounds.upper
-        return sample_sizes.sample_size(deviation, abs(mean - bound), 2 * alpha)
+        inside = mean - bounds.lower if expected == "not_lower" else bounds.upper - mean
+        return sample_sizes.sample_size(deviation, abs(inside), 2 * alpha if inside > 0 else levels.opposes)
     if expected == "no_difference":
         room = min(mean - bounds.lower, bounds.upper - mean)
         return (

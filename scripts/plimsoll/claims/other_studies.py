@@ -47,7 +47,7 @@ def _judged(result: dict, given: dict[str, dict]) -> dict:
         for number, part in enumerate(result["parts"], 1)
     ]
     verdict = _of_sentence([part["verdict"] for part in book.main(parts)])
-    in_part = verdict in verdicts.SETTLED and any(part["verdict"] == verdicts.NOT_TESTABLE for part in parts)
+    in_part = verdict in verdicts.DECIDED and any(part["verdict"] == verdicts.NOT_TESTABLE for part in parts)
     # Sessions and p-values of two studies cannot be combined.
     own = {"sessions": [], "reason": "", **dict.fromkeys(("p", "q", "robust"))}
     return {**result, "verdict": verdict, "parts": parts, "in_part": in_part, **own}

@@ -79,7 +79,7 @@ def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
     for finding in counted:
         own = [session.get(finding["id"], NOT_THERE) for session in results]
         each = [result["verdict"] for result in own]
-        if any(verdict in (*verdicts.SETTLED, verdicts.INCONCLUSIVE) for verdict in each):
+        if any(verdict in (*verdicts.DECIDED, verdicts.INCONCLUSIVE) for verdict in each):
             rows.append({"id": finding["id"], "statement": finding["statement"], "each": each, "became": outcome(own)})
     return rows
 
@@ -87,15 +87,15 @@ def verdicts_of(results: Sequence[Mapping[str, dict]]) -> list[dict]:
 # Result of a claim in a session that did not test it.
 NOT_THERE = {"verdict": ""}
 # ONCE also stands for a claim that is conditional in one session and not in another.
-ALIKE, TURNED, ONCE, NEVER = "the same in all", "turned", "settled in some", "settled in none"
+ALIKE, TURNED, ONCE, NEVER = "the same in all", "turned", "decided in some", "decided in none"
 
 
 def outcome(results: Sequence[Mapping]) -> str:
     """Return what became of a claim from session to session, by its results: ALIKE, TURNED, ONCE or NEVER."""
-    settled = [result for result in results if result["verdict"] in verdicts.SETTLED]
-    if any(verdicts.opposite(one, other) for one, other in itertools.combinations(settled, 2)):
+    decided = [result for result in results if result["verdict"] in verdicts.DECIDED]
+    if any(verdicts.opposite(one, other) for one, other in itertools.combinations(decided, 2)):
         return TURNED
-    if not settled:
+    if not decided:
         return NEVER
     return ALIKE if len({result["verdict"] for result in results}) == 1 else ONCE
 

@@ -71,10 +71,10 @@ def _described(session: Session, newest: Session, plan: Plan) -> dict:
         return {**about, "apart": apart, "began": noted.get("begun"), "settled": None, "testable": None, "runs": None}
     runs = collect.table(session.folder / "runs.csv", plan["factors"])
     judged = result_counts.without_repeats(list(_verdicts(session).values()))
-    settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
+    decided = sum(result["verdict"] in verdicts.DECIDED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     began = float(runs["started"].min()) if len(runs) and runs["started"].notna().any() else noted.get("begun")
-    return {**about, "apart": "", "began": began, "settled": settled, "testable": settled + still_open, "runs": len(runs)}
+    return {**about, "apart": "", "began": began, "settled": decided, "testable": decided + still_open, "runs": len(runs)}
 
 
 def _boot(session: Session, noted: dict) -> str:
@@ -110,11 +110,11 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
 def _over(results: list[dict], number: int) -> dict:
     """Return how many claims `number` sessions decide together, the verdict on each, and whether the session is the unit."""
     judged = result_counts.without_repeats(results)
-    settled = sum(result["verdict"] in verdicts.SETTLED for result in judged)
+    decided = sum(result["verdict"] in verdicts.DECIDED for result in judged)
     still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     return {
-        "settled": settled,
-        "testable": settled + still_open,
+        "settled": decided,
+        "testable": decided + still_open,
         "by_session": number >= blocks.SMALLEST,
         "verdicts": {result["id"]: result["verdict"] for result in results},
     }

@@ -44,7 +44,7 @@ class StudyObservations:
             values, censored = group["value"].to_numpy(), group["censored"].to_numpy()
             path = cell_paths.of_row(dict(zip(plan["factors"], key[1:], strict=True)), plan["factors"])
             self._single[key[0], path] = Sample(values.astype(float), blocks.numbers(group), censored.astype(bool))
-        self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
+        self._by_block = {key: blocks.by_block(sample, blocks.geometric_mean) for key, sample in self._single.items()}
         valid = runs[runs["status"] == status.VALID] if "transport" in runs else runs.head(0)
         self._seconds = _seconds(runs, plan["factors"])
         self.unwatched = neighbours.cells(runs, plan["factors"])
@@ -80,7 +80,7 @@ class StudyObservations:
         return self.study.design.contrasts.unmet_needs(self.plan)
 
     def values(self, metric: str, cell: str) -> Sample:
-        """Return the observations of a metric in a cell, one value per block: the mean of the block's values."""
+        """Return the observations of a metric in a cell, one value per block: the geometric mean of the block's values."""
         return self._by_block.get((metric, cell), EMPTY)
 
     def summary(self, metric: str, cell: str) -> Summary | None:

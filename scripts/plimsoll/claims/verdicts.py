@@ -1,8 +1,7 @@
 """The judge: from measured evidence to a verdict. Pure functions; tests/unit/test_verdicts.py is their truth table.
 
 Each comparison has two p-values (`strength`): one for the evidence that supports a statement, one for the evidence
-against it. Each is compared with the same alpha. `together` combines those of a claim's comparisons into two p-values
-of the claim.
+against it. `combine` makes two p-values of a claim from those of its comparisons.
 """
 
 import math
@@ -22,7 +21,7 @@ ON_COMPARISON = (REPRODUCED, CONTRADICTED, INCONCLUSIVE)
 ON_CLAIM = (REPRODUCED, CONTRADICTED, CONDITIONAL, INCONCLUSIVE, NOT_TESTABLE)
 VERDICTS = (*ON_CLAIM, UNAVAILABLE)
 # Decided: no further repetitions are planned for these.
-SETTLED = (REPRODUCED, CONTRADICTED, CONDITIONAL)
+DECIDED = (REPRODUCED, CONTRADICTED, CONDITIONAL)
 # What a claim is about: each of its comparisons, most of them, some of them, or their average.
 EACH, MOST, SOME, AVERAGE = "each", "most", "some", "average"
 # Values of `expected` that state no difference.
@@ -76,7 +75,7 @@ def strength(expected: str, shown: PValues, bounds: Bounds, named: bool) -> Stre
     directions. A difference in the other direction contradicts it if it is shown to be beyond the bound, so more than
     what counts as alike. The absence of a difference contradicts it only if the paper names a size, which is then
     excluded. For that, the difference is shown to be less than the bound, and nothing points in the claimed direction
-    (LOOSE). A small difference is therefore never first contradicted and later found.
+    (LOOSE). A difference far below the printed size may so be contradicted with few blocks, and be found with many.
 
     Likeness (`no_difference`) is shown by two one-sided tests, of which the larger p counts (Schuirmann 1987). A
     difference that is shown to be beyond one of the bounds opposes it. `not_lower` and `not_higher` are one-sided
@@ -186,11 +185,15 @@ def p_of(arranged: Sequence[Strength | None], alpha: float) -> float:
     """Return the p of the decision on a claim. It is below `alpha` if `decide` decides at that level.
 
     If the decision is shown in all arrangements, it is the p for that. Otherwise it is the p that the decision holds in
-    some arrangement.
+    some arrangement. A conditional claim is reproduced in one and contradicted in another: the larger p counts.
     """
-    known = [one for one in arranged if one]
+    if not (known := [one for one in arranged if one]):
+        return 1.0
     shared = min(max(p) for p in zip(*known, strict=True)) if len(known) == len(arranged) else 1.0
-    return shared if shared < alpha else min(1.0, shared, len(known) * min(min(one) for one in known))
+    somewhere = [min(1.0, len(known) * min(p)) for p in zip(*known, strict=True)]
+    if shared < alpha:
+        return shared
+    return max(somewhere) if max(somewhere) < alpha else min(shared, *somewhere)
 
 
 def size(shown: PValues, paper: Bounds, alpha: float) -> str:
@@ -207,7 +210,8 @@ def size(shown: PValues, paper: Bounds, alpha: float) -> str:
     if first + last < 0:
         shown, first, last = shown.turned(), -last, -first
     factor = math.log(AS_LARGE_WITHIN)
-    least, most = max(first / AS_LARGE_WITHIN, first - factor), min(last * AS_LARGE_WITHIN, last + factor)
+    half = first / AS_LARGE_WITHIN if first > 0 else first * AS_LARGE_WITHIN
+    least, most = max(half, first - factor), min(last * AS_LARGE_WITHIN, last + factor)
     if max(shown.above(least), shown.below(most)) < alpha:
         return AS_LARGE
     answers = ((OPPOSITE, shown.below(0)), (SMALLER, shown.below(first)), (LARGER, shown.above(last)))

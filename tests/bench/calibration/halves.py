@@ -88,8 +88,8 @@ def of_metric(metric: str, views: list[View], random: np.random.Generator) -> It
             given = inner.judge(one)
             known = [judged for judged in given if np.isfinite(judged.low)]
             covers = np.mean([judged.low <= 0 <= judged.high for judged in known]) if known else np.nan
-            settled = (verdicts.REPRODUCED, verdicts.CONTRADICTED)
-            rates = [np.mean([judged.verdict == verdict for judged in given]) for verdict in settled]
+            decided = (verdicts.REPRODUCED, verdicts.CONTRADICTED)
+            rates = [np.mean([judged.verdict == verdict for judged in given]) for verdict in decided]
             shares.setdefault(_key(one), []).append([*rates, covers])
     for key, rates in shares.items():
         yield {"metric": metric, **dict(zip(KEY, key, strict=True)), **_told(np.array(rates))}

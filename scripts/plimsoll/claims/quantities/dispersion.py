@@ -24,10 +24,11 @@ class Spread(Quantity):
     usual_margin = 0.25
 
     def _row(self, row: dict, by_block: tuple[np.ndarray, np.ndarray], means: dict, alpha: float) -> dict:
+        """Return the row of a test of spreads, which are of these blocks. `row` has `n`, the blocks that were measured."""
         which, differences = by_block
+        if len(differences) < blocks.SMALLEST:
+            return {**row, **means, "test": NO_SPREAD}
         row["n"] = len(differences)
-        if row["n"] < blocks.SMALLEST:
-            return {**row, "test": NO_SPREAD}
         row["differences"] = Sample(differences, which, np.zeros(len(which), bool))
         return {**row, **means, "test": OF_BLOCKS, **blocks.about_zero(differences, alpha, self.back, which)}
 
@@ -44,7 +45,7 @@ class Dispersion(Spread):
         Sides with runs that hit their limit are compared by ranks.
         """
         a, b = (observations.sample(side) for side in (contrast.a, contrast.b))
-        row = {**row, "n_a": len(a.values), "n_b": len(b.values)}
+        row = {**row, "n": len(np.intersect1d(a.blocks, b.blocks)), "n_a": len(a.values), "n_b": len(b.values)}
         if a.censored.any() or b.censored.any():
             return of_censored(row, a, b)
         means = {"mean_a": a.values.mean(), "mean_b": b.values.mean()} if len(a.values) and len(b.values) else {}
@@ -85,7 +86,8 @@ class Variation(Spread):
     def compare(self, claim: dict, observations: Observations, contrast: Contrast, row: dict, alpha: float) -> dict:
         """Return the row of a t test of log standard deviations against the one that the claim names."""
         single = observations.single(contrast.a.metric, contrast.a.cell)
-        row = {**row, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}
+        number = len(np.unique(single.blocks))
+        row = {**row, "n": number, "n_a": len(single.values), "cell_b": "the paper", "mean_b": claim["cv"]}
         if single.censored.any():
             return {**row, "test": AT_LIMIT}
         which, variation = dispersions.log_variation(single)

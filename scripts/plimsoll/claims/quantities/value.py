@@ -12,6 +12,7 @@ from plimsoll.claims.quantities.base import Observations, Quantity
 from plimsoll.claims.sides import Contrast, Side
 
 WITHIN_BLOCKS = "paired t within blocks"
+CONSTANT = "signs within blocks, whose differences are all the same"
 TOO_FEW = "none: too few blocks"
 AT_LIMIT = "none: runs at their limit"
 SAME = "none: the same in every run"
@@ -50,7 +51,8 @@ class Value(Quantity):
         row["differences"] = Sample(differences, shared, np.zeros(len(shared), bool))
         lent = observations.lent(contrast) if self.of_means else NOTHING
         beside = {} if observations.brief else self.by_the_paper(a, b, alpha)
-        return {**row, **blocks.about_zero(differences, alpha, self.back, shared, lent), **beside}
+        told = blocks.about_zero(differences, alpha, self.back, shared, lent)
+        return {**row, **told, **({} if told["shown"].error else {"test": CONSTANT}), **beside}
 
     def of_censored(self, row: dict, a: Sample, b: Sample) -> dict:
         """Return the row of two sides with runs that hit their limit, compared by ranks."""

@@ -16,9 +16,9 @@ VIEW = [*OF_PAPER, "runtime", "placement"]
 
 
 def by_block(view: pd.DataFrame) -> Sample:
-    """Return the mean of each block's iterations, for one view."""
+    """Return the geometric mean of each block's iterations, for one view."""
     iterations = blocks.sample(view)
-    return blocks.by_block(iterations, np.mean)
+    return blocks.by_block(iterations, blocks.geometric_mean)
 
 
 def statistics_of(observations: pd.DataFrame) -> pd.DataFrame:

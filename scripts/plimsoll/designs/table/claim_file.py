@@ -128,13 +128,18 @@ def _kind(claim: Mapping) -> str:
 def _check_sides(claim: dict, where: str) -> None:
     """Raise PlimsollError if a claim does not say what it compares, or what it expects of it.
 
-    Raise it too for a quantity that no table has (OF_STUDIES).
+    Raise it too for a quantity that no table has (OF_STUDIES), and for something that the machine needs.
     """
     quantity = quantities.find(claim.get("quantity"))
     if quantity.name in OF_STUDIES and "untestable" not in claim:
         raise PlimsollError(
             f"{where}: {claim['id']}: quantity: the {quantity.name} follows from what Plimsoll observes of its own runs, and "
             "a table has none."
+        )
+    if claim["needs"]:
+        raise PlimsollError(
+            f"{where}: {claim['id']}: needs: {', '.join(claim['needs'])}, but a table says nothing of the machine that made "
+            "it. Delete the key. If the table cannot test the claim, write `untestable` with the reason."
         )
     if {"untestable", "along", "parts"} & claim.keys() or quantity.printed or quantity.one_side:
         return

@@ -66,7 +66,7 @@ def compare(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int 
     """Return one row per metric and cell that both tables have, with COLUMNS.
 
     The tables have `metric`, `cell`, `block`, `value` and `better` (higher or lower). They may have `session` and
-    `censored` (whether the value is a limit that a run hit). Several values of a block are replaced by their mean.
+    `censored` (whether the value is a limit that a run hit). Several values of a block are replaced by their geometric mean.
 
     `ratio` is that of b to a, of geometric means, with its 95 % interval. `half_a` and `half_b` are half the intervals
     of the means, relative to the means. `p` is for a difference, and `p_alike` for a difference within the margin (two
@@ -99,13 +99,15 @@ def averages(a: pd.DataFrame, b: pd.DataFrame, terms: Terms = USUAL, tables: int
 
 
 def _prepared(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one value per metric, cell, session and block, with its logarithm `log`."""
+    """Return one value per metric, cell, session and block, with its logarithm `log`. It is not finite if a value is not above
+    0. The logarithm of a mean would depend on how often a cell runs in a block."""
     filled = table.assign(**{name: value for name, value in (("session", 1), ("censored", False)) if name not in table})
     keys = ["metric", "cell", "session", "block"]
-    how = {"value": ("value", "mean"), "censored": ("censored", "any"), "better": ("better", "first")}
+    how = {"value": ("value", "mean"), "log": ("log", "mean"), "censored": ("censored", "any"), "better": ("better", "first")}
     how |= {"group": ("group", "first")} if "group" in table else {}
-    whole = filled.astype({"value": float, "censored": bool}).groupby(keys, sort=False).agg(**how).reset_index()
-    return whole.assign(log=np.log(whole["value"].where(whole["value"] > 0)))
+    each = filled.astype({"value": float, "censored": bool})
+    each = each.assign(log=np.log(each["value"].where(each["value"] > 0)).fillna(-np.inf))
+    return each.groupby(keys, sort=False).agg(**how).reset_index()
 
 
 def _cells(table: pd.DataFrame) -> set[tuple[str, str]]:

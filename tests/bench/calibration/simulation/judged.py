@@ -146,8 +146,8 @@ def _means(differences: np.ndarray) -> list[Mean]:
     """Return Mean.of for each row of differences, all at once."""
     n = differences.shape[-1]
     middle, error = differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(n)
-    known = np.where(np.ptp(differences, axis=-1) > blocks.ROUNDING, middle, np.nan)
-    return [Mean(mean, of, n - 1) for mean, of in zip(known.tolist(), error.tolist(), strict=True)]
+    error = np.where(np.ptp(differences, axis=-1) > blocks.ROUNDING, error, 0.0)
+    return [Mean(mean, of, n - 1) for mean, of in zip(middle.tolist(), error.tolist(), strict=True)]
 
 
 def _of_sentence(parts: list[verdicts.Strength]) -> Judged:

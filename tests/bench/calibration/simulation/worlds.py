@@ -121,6 +121,6 @@ class Quick(StudyObservations):
             name: Sample(one.reshape(-1), which, one.reshape(-1) >= world.limit)
             for name, one in zip(self.plan["numbered"], values, strict=True)
         }
-        self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
+        self._by_block = {key: blocks.by_block(sample, blocks.geometric_mean) for key, sample in self._single.items()}
         carried = np.where(values[:: world.per_run, :, 0] > 0, "shared memory", "TCP")
         self.transports = {cell: list(one) for cell, one in zip(self.plan["cells"], carried, strict=True)}

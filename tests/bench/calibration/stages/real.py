@@ -28,7 +28,7 @@ from tests.bench.calibration.claims import claim, single
 from tests.bench.calibration.simulation import rules as simulated
 from tests.bench.calibration.simulation import truths
 from tests.bench.calibration.simulation.worlds import World
-from tests.bench.calibration.stages.rules import SETTLED, WORLDS, can_be_wrong
+from tests.bench.calibration.stages.rules import DECIDED, WORLDS, can_be_wrong
 from tests.bench.calibration.stages.staged import Time, judged, several
 from tests.conftest import PROJECT, small
 
@@ -129,7 +129,7 @@ def _row(source: Source, first: int, world: World, one: dict, given: list[str]) 
         **{"rule": rule, "expected": one["expected"], "named": "magnitude" in one, "draws": len(given)},
         "nominal": simulation.nominal(one),
     }
-    rates = {name: given.count(verdict) / max(1, len(given)) for verdict, name in SETTLED.items()}
+    rates = {name: given.count(verdict) / max(1, len(given)) for verdict, name in DECIDED.items()}
     return {**row, **{name: np.nan if sound[name] else rate for name, rate in rates.items()}}
 
 

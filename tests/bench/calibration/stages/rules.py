@@ -47,7 +47,7 @@ NOISES = ("log-normal", "drift of a session")
 LARGEST = 8
 # Claims about a number and a spread are wrong more often than the nominal rate with one stage too (docs/reports/verdicts.md).
 LEFT_OUT = "variation"
-SETTLED = {verdicts.REPRODUCED: "reproduced", verdicts.CONTRADICTED: "contradicted", verdicts.CONDITIONAL: "conditional"}
+DECIDED = {verdicts.REPRODUCED: "reproduced", verdicts.CONTRADICTED: "contradicted", verdicts.CONDITIONAL: "conditional"}
 KEY = ["family", "holds", "expected"]
 
 
@@ -92,7 +92,7 @@ def simulate(task: tuple[int, tuple[World, Time]]) -> list[dict]:
             **{"quantity": claim.get("quantity", "value"), "says": claim.get("says", ""), "draws": len(of_claim)},
             **{"nominal": simulation.nominal(claim)},
         }
-        for verdict, name in SETTLED.items():
+        for verdict, name in DECIDED.items():
             count = of_claim.count(verdict)
             low, high = (np.nan, np.nan) if sound[name] else wilson(count, len(of_claim))
             row |= {name: np.nan if sound[name] else count / len(of_claim), f"{name}_low": low, f"{name}_high": high}

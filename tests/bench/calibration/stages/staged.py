@@ -39,7 +39,7 @@ class Cut(Quick):
     def __init__(self, world: World, values: np.ndarray, numbers: Sequence[int]):
         super().__init__(world, values)
         self._single = {(metric, cell): _first(one, numbers[int(cell)]) for (metric, cell), one in self._single.items()}
-        self._by_block = {key: blocks.by_block(sample, np.mean) for key, sample in self._single.items()}
+        self._by_block = {key: blocks.by_block(sample, blocks.geometric_mean) for key, sample in self._single.items()}
 
 
 def _first(sample: Sample, number: int) -> Sample:

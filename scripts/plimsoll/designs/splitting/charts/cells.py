@@ -132,7 +132,7 @@ def _interval(own: pd.DataFrame | None, other: pd.DataFrame | None, ratio: float
 def _sample(runs: pd.DataFrame) -> blocks.Sample:
     runs = runs.sort_values("repetition")
     each = blocks.Sample(runs["value"].to_numpy(), blocks.numbers(runs), runs["censored"].to_numpy())
-    return blocks.by_block(each, np.mean)
+    return blocks.by_block(each, blocks.geometric_mean)
 
 
 def panels(summary: pd.DataFrame, columns: dict[str, Iterable[str]]) -> list[tuple]:
