@@ -105,15 +105,15 @@ def _measure_all(runs: dict[str, Run], tried: dict[str, Record | None], targets:
     written = {}
     begun = time.monotonic()
     known = _system(next(iter(runs.values())))
-    for settled in _until_valid(runs, tried):
+    for done in _until_valid(runs, tried):
         since, begun = begun, time.monotonic()
-        for path, recorded in settled.items():
+        for path, recorded in done.items():
             written[path] = {**recorded, "system": known}
             _write(targets[path], written[path])
-            seconds = (begun - since) / len(settled)
+            seconds = (begun - since) / len(done)
             progress.finish(runs[path].study_folder / "progress", runs[path].name, seconds, written[path])
-        if not any(one["status"] in status.COUNTED for one in settled.values()):
-            _repair_module().skip_failing(runs[next(iter(settled))])
+        if not any(one["status"] in status.COUNTED for one in done.values()):
+            _repair_module().skip_failing(runs[next(iter(done))])
     return written
 
 
@@ -148,14 +148,14 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
         attempts, problem = make_attempt([runs[path] for path in earlier])
         if isinstance(problem, Lasting):
             raise problem
-        settled: dict[str, Record] = {}
+        done: dict[str, Record] = {}
         for path, attempt in attempts.items():
             made[path] += not problem
             over = made[path] == runs[path].plan["limits"]["attempts"]
             if not problem and (over or attempt["status"] in status.COUNTED):
                 before = earlier.pop(path)
                 history = {"attempts": len(before) + 1, "invalid_attempts": before}
-                settled[path] = {**_of_the_run(runs[path], tried[path]), **history, **attempt}
+                done[path] = {**_of_the_run(runs[path], tried[path]), **history, **attempt}
             else:
                 earlier[path].append(attempt)
         if problem:
@@ -164,8 +164,8 @@ def _until_valid(runs: dict[str, Run], tried: dict[str, Record | None]) -> Itera
             if interrupted > INTERRUPTIONS:
                 raise Outage(f"{problem.cause}, in {interrupted} attempts at {first.cell['path']}", problem.remedy)
             _repair_module().repair(first, problem)
-        if settled:
-            yield settled
+        if done:
+            yield done
 
 
 def _of_the_run(run: Run, tried: dict | None) -> dict:

@@ -332,7 +332,7 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
 
     Raise PlimsollError if the configuration does not fit its schema, the studies, or this machine.
     """
-    configuration.settle(config)
+    configuration.validate(config)
     for name in config["runtimes"]:
         runtimes.find(name)
     selected = studies.select(config["studies"])

@@ -81,9 +81,9 @@ def made(tmp_path, *folders) -> tuple[int, str, pd.DataFrame]:
 
 def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(host, tmp_path):
     reference = {result["id"]: result["verdict"] for result in findings.of_table(REFERENCE / STUDY / "claims.csv")}
-    settled = next(name for name, verdict in reference.items() if verdict == "reproduced")
+    decided = next(name for name, verdict in reference.items() if verdict == "reproduced")
     opened = next(name for name, verdict in reference.items() if verdict == "inconclusive")
-    changes = {settled.rpartition("-")[2]: "contradicted", opened.rpartition("-")[2]: "reproduced"}
+    changes = {decided.rpartition("-")[2]: "contradicted", opened.rpartition("-")[2]: "reproduced"}
     code, text, table = made(tmp_path, host("n1"), host("copied", mark=False, **changes) / "results")
     assert code == 0
     page = pages.check(text, tmp_path / "out")
@@ -92,18 +92,18 @@ def test_the_page_has_a_column_for_each_host_beside_the_paper_and_the_reference(
     rows = {row["id"]: row for row in page.select("tr[data-verdict]")}
     assert list(rows) == [claim["id"] for claim in book.load(STUDY)]
     told = {name: [cell.b.get_text() for cell in row.find_all("td")[1:]] for name, row in rows.items()}
-    assert [words.partition(",")[0] for words in told[settled]] == ["reproduced", "reproduced", "contradicted"]
+    assert [words.partition(",")[0] for words in told[decided]] == ["reproduced", "reproduced", "contradicted"]
     assert [words.partition(",")[0] for words in told[opened]] == ["inconclusive", "inconclusive", "reproduced"]
-    assert (rows[settled]["data-standing"], rows[opened]["data-standing"]) == (host_agreement.DIFFERS, host_agreement.SOME)
+    assert (rows[decided]["data-standing"], rows[opened]["data-standing"]) == (host_agreement.DIFFERS, host_agreement.SOME)
     # A host's verdict links to the host's own page. The reference has no page.
-    links = [cell.a and cell.a["href"] for cell in rows[settled].find_all("td")[1:]]
-    assert links == [None, f"../n1/results/claims.html#{settled}", f"../copied/results/claims.html#{settled}"]
+    links = [cell.a and cell.a["href"] for cell in rows[decided].find_all("td")[1:]]
+    assert links == [None, f"../n1/results/claims.html#{decided}", f"../copied/results/claims.html#{decided}"]
     assert "AMD EPYC, of a test" in text
     # Claims that differ are listed first, and only once.
     first = page.find(id="together").find_next_siblings("div")[1]
-    assert [row.a.get_text() for row in first.tbody.find_all("tr")] == [settled]
+    assert [row.a.get_text() for row in first.tbody.find_all("tr")] == [decided]
     assert set(table["host"]) == {"reference", "n1", "copied"} and len(table) == 3 * len(rows)
-    own = table.query("id == @settled").set_index("host")["verdict"]
+    own = table.query("id == @decided").set_index("host")["verdict"]
     assert own.to_dict() == {"reference": "reproduced", "n1": "reproduced", "copied": "contradicted"}
 
 

@@ -4,7 +4,7 @@ import pytest
 from plimsoll.config import studies
 from plimsoll.planning import availability, planner
 from plimsoll.planning.repetitions import RequestedRepetitions
-from plimsoll.terminal import listing
+from plimsoll.terminal import listing, machine
 
 STUDY = "liu2020"
 
@@ -145,6 +145,17 @@ def test_runtimes_say_whether_they_work_and_how_far_they_are_measured(plan, plan
     assert told["docker"] == (f"{len({cell for cell, _ in runs})} of {len(here)} cells", "Docker 20")
     assert told["singularity"][0] == "missing" and "does not work: apptainer is not installed" in told["singularity"][1]
     assert told["podman"] == ("off", "./plimsoll add podman")
+
+
+def test_runtimes_that_are_off_and_other_studies_are_a_sentence_each(plan, liu2020, tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "RESULTS", tmp_path)
+    known = {"docker": listing.Runtime("required", version="Docker 20"), "podman": listing.Runtime("off")}
+    found = machine.Machine("quick", {STUDY: liu2020}, {STUDY: plan}, {STUDY: {}}, {**known, "vm": listing.Runtime("off")})
+    told = machine.text(found, [], 80)
+    assert "Off: podman, vm. ./plimsoll add NAME turns one on." in told and "add podman" not in told
+    others = [name for name in studies.names(studies.STUDIES) if name != STUDY]
+    assert f"Other studies: {', '.join(others)}. ./plimsoll list all lists everything." in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])

@@ -137,13 +137,13 @@ def test_machines_are_names_and_no_options(word):
     for key, value in (("second_host", word), ("cluster_hosts", [word])):
         config = {**configuration.read([], local=Path("/nonexistent")), key: value}
         with pytest.raises(PlimsollError, match=key):
-            configuration.settle(config)
+            configuration.validate(config)
 
 
 @pytest.mark.parametrize("word", ["a;b", "$(id)", "a b", "-x", "", "a\n", "'a'"])
 def test_a_base_image_is_a_name(word):
     with pytest.raises(PlimsollError, match="base_image"):
-        configuration.settle({**configuration.read([], local=Path("/nonexistent")), "base_image": word})
+        configuration.validate({**configuration.read([], local=Path("/nonexistent")), "base_image": word})
 
 
 @pytest.mark.parametrize("name", studies.names(studies.STUDIES))

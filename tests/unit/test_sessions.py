@@ -135,15 +135,15 @@ OPEN_FIRST = ((verdicts.INCONCLUSIVE, verdicts.REPRODUCED), (verdicts.CONTRADICT
         (((verdicts.REPRODUCED, verdicts.CONTRADICTED), (verdicts.REPRODUCED, verdicts.CONTRADICTED)), ALIKE),
     ],
 )
-def test_what_is_settled_in_another_arrangement_turns_nothing(of_each, became):
+def test_what_is_decided_in_another_arrangement_turns_nothing(of_each, became):
     results = [in_arrangements(*each) for each in of_each]
     assert session_verdicts.outcome(results) == became
 
 
 def in_arrangements(*each):
     """Return a result with these verdicts, one for each arrangement."""
-    settled = {verdict for verdict in each if verdict in verdicts.SETTLED}
-    whole = settled.pop() if len(settled) == 1 else verdicts.CONDITIONAL
+    decided = {verdict for verdict in each if verdict in verdicts.DECIDED}
+    whole = decided.pop() if len(decided) == 1 else verdicts.CONDITIONAL
     return {"verdict": whole, "arrangements": {str(number): {"verdict": verdict} for number, verdict in enumerate(each)}}
 
 

@@ -26,7 +26,7 @@ def running(*words):
         program.wait()
 
 
-def settled(number, state):
+def until(number, state):
     """Wait until a process is in this state (at most 5 s)."""
     end = time.monotonic() + 5
     while processes.facts(f"/proc/{number}/stat").state != state and time.monotonic() < end:
@@ -39,13 +39,13 @@ def test_a_program_that_was_stopped_while_it_was_measured_is_named():
         begun = time.monotonic()
         stops.look()
         program.send_signal(signal.SIGSTOP)
-        settled(program.pid, "T")
+        until(program.pid, "T")
         before = time.monotonic()
         stops._next = 0.0
         stops.look()
         between = time.monotonic()
         program.send_signal(signal.SIGCONT)
-        settled(program.pid, "S")
+        until(program.pid, "S")
         stops._next = 0.0
         stops.look()
         ended = time.monotonic()
@@ -68,7 +68,7 @@ def test_a_program_is_found_by_its_parents_and_by_its_cgroup(tmp_path):
                 if groups:
                     assert shell.pid in cgroup.members(groups)
             os.kill(child, signal.SIGSTOP)
-            settled(child, "T")
+            until(child, "T")
             assert processes.stopped_pids([shell.pid, child, 2**22 + 1]) == [child]
         finally:
             os.kill(child, signal.SIGKILL)
@@ -130,7 +130,7 @@ def test_a_run_whose_program_was_stopped_is_disturbed(tmp_path):
             if self.looks == 1:
                 (self.child,) = processes.descendants(os.getpid()) - others
                 os.kill(self.child, signal.SIGSTOP)
-                settled(self.child, "T")
+                until(self.child, "T")
             if self.looks == 2:
                 os.kill(self.child, signal.SIGCONT)
             super().look()

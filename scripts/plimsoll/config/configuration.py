@@ -35,7 +35,7 @@ def read(settings: list[str], file: Path = FILE, local: Path = LOCAL) -> dict:
         if not equals or not key:
             raise PlimsollError(f"{quote(word)} is not a setting. Write it as key=value, such as profile=paper.")
         _merge(content, {key: _value(text)})
-    settle(content)
+    validate(content)
     return content
 
 
@@ -66,7 +66,7 @@ def wish(runtimes: Iterable[str], wanted: str, local: Path = LOCAL) -> None:
     temporary.rename(local)
 
 
-def settle(settings: dict) -> None:
+def validate(settings: dict) -> None:
     """Read a runtime's `off` as the word, which YAML takes for false, and check the settings.
 
     Raise PlimsollError for a key or a value that is not known.

@@ -67,10 +67,10 @@ def _put(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
         raise
     for folder in (path.parent, *above):
-        _settle(folder)
+        _sync(folder)
 
 
-def _settle(folder: Path) -> None:
+def _sync(folder: Path) -> None:
     """Write the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -40,7 +40,7 @@ def sorted_out(folder: Path, loaded: dict, plan: Plan, results: list[dict]) -> d
 
 def main(figures: list[dict]) -> set[str]:
     """Return the names of the MAIN figures that most decided claims are about; of equal ones, the first."""
-    decided = {one["name"]: sum(claim["verdict"] in verdicts.SETTLED for claim in one["claims"]) for one in figures}
+    decided = {one["name"]: sum(claim["verdict"] in verdicts.DECIDED for claim in one["claims"]) for one in figures}
     return set(sorted(decided, key=lambda name: -decided[name])[:MAIN])
 
 

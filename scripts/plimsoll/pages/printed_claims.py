@@ -17,7 +17,7 @@ def row(result: dict, rows: list[dict], out: list[str]) -> dict | None:
     `rows` are its comparisons, and `out` names those that stand out from its average. `found` is what it is judged by, and
     `n` the number of runs. `details` are texts on a decided claim: its parts, its size, and what it depends on.
     """
-    decided = result["verdict"] in verdicts.SETTLED
+    decided = result["verdict"] in verdicts.DECIDED
     if not rows or (not decided and result["verdict"] != verdicts.INCONCLUSIVE):
         return None
     tested = [(number, part) for number, part in enumerate(result["parts"], 1) if part["comparisons"]]

@@ -166,7 +166,7 @@ def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, give
         for result in result_counts.without_repeats(results)
         if result["comparisons"]
     ]
-    by_verdict = {name: [one for one in told if one["verdict"] == name] for name in (*verdicts.SETTLED, verdicts.INCONCLUSIVE)}
+    by_verdict = {name: [one for one in told if one["verdict"] == name] for name in (*verdicts.DECIDED, verdicts.INCONCLUSIVE)}
     return {
         "questions": book.questions(study["id"]),
         "summary_of_claims": result_counts.summarise(results),

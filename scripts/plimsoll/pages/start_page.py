@@ -9,7 +9,7 @@ from plimsoll.pages import answer, command_pages, formats, glossary, sessions, v
 from plimsoll.pages.verdict_page import PageData, StudyVerdicts
 
 # Verdicts that a bar shows, in its order.
-SHOWN = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
+SHOWN = (*verdicts.DECIDED, verdicts.INCONCLUSIVE)
 
 
 def render(every: PageData, load: Callable[[str], Study], results: Path | None = None) -> str:

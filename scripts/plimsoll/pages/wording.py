@@ -228,7 +228,7 @@ def _unsigned(told: str) -> str:
 
 def fragile(claim: dict) -> str:
     """Return a sentence on a decided claim with its q; empty for a claim without one."""
-    if missing(claim.get("q")) or claim["verdict"] not in verdicts.SETTLED:
+    if missing(claim.get("q")) or claim["verdict"] not in verdicts.DECIDED:
         return ""
     return f"q among the study's claims: {p_value(claim['q'])}{'' if claim['robust'] else f', so it is {FRAGILE}'}."
 

@@ -16,7 +16,7 @@ FILE = "forecasts.json"
 HOURS = (1, 3, 10, 30)
 
 
-class Settled(TypedDict):
+class Decided(TypedDict):
     """Forecast of the number of claims that are decided after `hours` in all."""
 
     hours: float
@@ -38,7 +38,7 @@ class Forecast(TypedDict):
     hours: float
     settled: int
     testable: int
-    forecasts: list[Settled]
+    forecasts: list[Decided]
     never: list[str]
     unknown: NotRequired[list[str]]
     answer: NotRequired[AnswerForecast]

@@ -41,10 +41,10 @@ def standing(a: Mapping, b: Mapping) -> str:
 
     A claim is not reversed by verdicts in different arrangements of what its paper leaves open.
     """
-    settled = [result["verdict"] in verdicts.SETTLED for result in (a, b)]
-    if all(settled):
+    decided = [result["verdict"] in verdicts.DECIDED for result in (a, b)]
+    if all(decided):
         return TURNED if verdicts.opposite(a, b) else ALIKE if a["verdict"] == b["verdict"] else OTHERWISE
-    return ONLY_A if settled[0] else ONLY_B if settled[1] else OPEN
+    return ONLY_A if decided[0] else ONLY_B if decided[1] else OPEN
 
 
 def reversals(rows: Iterable[Mapping]) -> int:

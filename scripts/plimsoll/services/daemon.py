@@ -21,10 +21,10 @@ END_SECONDS = 5.0
 # User number of the user without privileges (`nobody`).
 NOBODY = 65534
 # Window over which another machine has to be idle (s). The question itself uses some of its processor time.
-SETTLED = 0.5
+IDLE_WINDOW = 0.5
 
 
-def settled(far: SshMachine, image: dict, processor: int, idle: dict) -> dict:
+def prepare(far: SshMachine, image: dict, processor: int, idle: dict) -> dict:
     """Prepare another machine as the server's host: give it the image's files, choose the `processor` that serves, and
     wait until it is idle.
 
@@ -40,7 +40,7 @@ def idle_there(far: SshMachine, idle: dict) -> dict:
 
     Raise InvalidOutput if it did not become idle in time, by the plan's limits `idle`.
     """
-    seen = noise.wait_until_idle(far, **{**idle, "window_seconds": SETTLED})
+    seen = noise.wait_until_idle(far, **{**idle, "window_seconds": IDLE_WINDOW})
     if not seen["idle"]:
         busy = f"{seen['busy_share']:.0%} of its processors' time"
         raise InvalidOutput(f"the machine {far.name} was not idle within {seen['waited_seconds']:.0f} s ({busy})")

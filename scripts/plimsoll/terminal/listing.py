@@ -24,7 +24,7 @@ LAST = 30
 COMMAND = "snakemake -c1 ..."
 # The profile of config/config.yaml.
 USUAL_PROFILE = "quick"
-DONE, MADE, MISSING, LEFT_OUT = "measured", "made", "missing", "left out"
+DONE, MADE, MISSING, LEFT_OUT, OFF = "measured", "made", "missing", "left out", "off"
 COLUMNS = (DONE, LEFT_OUT)
 
 
@@ -278,13 +278,13 @@ def of_runtimes(plans: dict[str, Plan], there: dict[str, dict[Run, str]], runtim
             of_study = [run for run in plan["order"] if plan["cells"][run[0]].get("runtime") == name]
             runs += [(f"{study}/{cell}", number) for cell, number in of_study]
             standings.update({(f"{study}/{run[0]}", run[1]): there[study].get(run) for run in of_study})
-        words = state(cells, runs, standings).words if runs else "off" if known.wish == "off" else "not planned"
+        words = state(cells, runs, standings).words if runs else OFF if known.wish == OFF else "not planned"
         rows.append((name, words, _works(name, known)))
     return Section(("runtimes", *COLUMNS[:1], "here"), rows)
 
 
 def _works(name: str, known: Runtime) -> str:
-    if known.wish == "off":
+    if known.wish == OFF:
         return spelling.command("add", name)
     return f"does not work: {known.reason}; {spelling.command('setup')} installs what it can" if known.reason else known.version
 
@@ -292,6 +292,11 @@ def _works(name: str, known: Runtime) -> str:
 def text(sections: Iterable[Section], width: int) -> str:
     """Return sections as aligned text. No line is wider than `width`, unless a single word is."""
     return "\n\n".join("\n".join(_lines(section, width)) for section in sections)
+
+
+def wrapped(words: str, width: int) -> str:
+    """Return a sentence in lines of at most `width` characters. Names are never broken."""
+    return textwrap.fill(words, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _lines(section: Section, width: int) -> list[str]:

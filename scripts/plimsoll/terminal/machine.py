@@ -60,18 +60,32 @@ def collect(designs: Mapping[str, Design], settings: list[str]) -> Machine:
 
 
 def text(machine: Machine, settings: list[str], width: int) -> str:
-    """Return the listing of a machine and its studies. Lines have at most `width` characters."""
-    parts = [listing.text(machine.whole(), width)]
+    """Return the listing of a machine and its studies. Lines have at most `width` characters.
+
+    Runtimes that are off are named in one sentence, because the same command turns each of them on.
+    """
+    of_studies, of_runtimes = machine.whole()
+    off = [row for row in of_runtimes.rows if row[1] == listing.OFF]
+    shown = of_runtimes._replace(rows=[row for row in of_runtimes.rows if row not in off])
+    parts = [listing.text([of_studies, shown], width), *_off([name for name, *_ in off], width)]
     for name, study in machine.studies.items():
-        parts.append(f"{name}: {study['title']}\n\n{listing.text(machine.sections(name), width)}")
-    return "\n\n".join([*parts, *_hints(settings), *_others(RESULTS, machine.studies)])
+        title = listing.wrapped(f"{name}: {study['title']}", width)
+        parts.append(f"{title}\n\n{listing.text(machine.sections(name), width)}")
+    return "\n\n".join([*parts, *_hints(settings, width), *_others(RESULTS, machine.studies, width)])
 
 
-def _others(results: Path, listed: Iterable[str]) -> list[str]:
-    """Return a sentence on the other studies that were measured here; empty if no other study was."""
-    others = [name for name in studies.names(studies.STUDIES) if name not in listed and record.any_below(results / name)]
-    everything = spelling.command("list", "all")
-    return [f"{results}/ also holds {', '.join(others)}: {everything} lists everything."] if others else []
+def _off(names: list[str], width: int) -> list[str]:
+    """Return the sentence on runtimes that are off; empty if none is."""
+    said = f"Off: {', '.join(names)}. {spelling.command('add', 'NAME')} turns one on."
+    return [listing.wrapped(said, width)] if names else []
+
+
+def _others(results: Path, listed: Iterable[str], width: int) -> list[str]:
+    """Return the sentence on the other studies, with those that were measured here; empty if all are listed."""
+    others = [name for name in studies.names(studies.STUDIES) if name not in listed]
+    named = [f"{name} (measured)" if record.any_below(results / name) else name for name in others]
+    said = f"Other studies: {', '.join(named)}. {spelling.command('list', 'all')} lists everything."
+    return [listing.wrapped(said, width)] if others else []
 
 
 def made(folder: Path) -> set[str]:
@@ -103,7 +117,7 @@ def look(wishes: dict[str, str]) -> dict[str, listing.Runtime]:
     }
 
 
-def _hints(settings: list[str]) -> list[str]:
+def _hints(settings: list[str], width: int) -> list[str]:
     usual = configuration.read([])
     own = [word for word in settings if not word.startswith("studies=") and configuration.read([word]) != usual]
     hints = [
@@ -117,4 +131,4 @@ def _hints(settings: list[str]) -> list[str]:
             f"It is of the folder {Path.cwd()}:",
             "add --directory with it to each of its commands.",
         ]
-    return ["\n".join(hints)]
+    return ["\n".join(listing.wrapped(hint, width) for hint in hints)]

@@ -182,7 +182,7 @@ def text(
     lines = _wrapped(f"{study}: {len(counted)} claims: {', '.join(numbers)}", "", width)
     for answer in answers:
         lines += ["", *_wrapped(answer, "  ", width)]
-    if not any(result["verdict"] in verdicts.SETTLED for result in counted):
+    if not any(result["verdict"] in verdicts.DECIDED for result in counted):
         lines += ["", "  None of them is decided here."]
     conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
     told = [(result, _here(result, row, short, labels)) for result, row in choose(results, comparisons, answering=answering)]

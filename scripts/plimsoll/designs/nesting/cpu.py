@@ -24,7 +24,7 @@ APART, LEAST_APART = 0.1, 0.05
 # A clock may gain or lose at most this share of a program's time, or this many seconds if that is more, to be trusted.
 DRIFT, LEAST_DRIFT = 0.01, 0.02
 # Engines still work when their containers are up. Programs begin after a window of this length that is idle (s).
-SETTLED = 0.2
+IDLE_WINDOW = 0.2
 
 
 class Task(Base):
@@ -32,8 +32,8 @@ class Task(Base):
 
     def measure(self) -> dict:
         nodes = self.services.start(self.specs()) if self.services else self.runtime.start(self.specs())
-        settled = noise.wait_until_idle(
-            self.attempt.machine, **{**self.attempt.plan["limits"]["idle"], "window_seconds": SETTLED}
+        idle = noise.wait_until_idle(
+            self.attempt.machine, **{**self.attempt.plan["limits"]["idle"], "window_seconds": IDLE_WINDOW}
         )
         ahead = [node.ahead() for node in nodes]
         begin = time.monotonic() + START + (EACH_EMULATED if self.runtime.emulated else EACH) * len(nodes)
@@ -56,7 +56,7 @@ class Task(Base):
             self.services.intact()
         refuse_clocks(nodes, ahead, time.monotonic() - begin)
         judged = judge([self._instance(number, ahead[number]) for number in range(len(nodes))], begin)
-        return {**judged, "settled": settled}
+        return {**judged, "settled": idle}
 
     def _program(self, node: Node, number: int, begin: float) -> subprocess.Popen:
         """Start the loop of one instance, which runs the program once.

@@ -52,7 +52,7 @@ class Task(Base):
             )
         if self.network:
             self.network.set_up()
-        settled = self._settled()
+        idle = self._second_host_idle()
         with ends.between(self) as pair:
             tests = list(product(TESTS, self.cell["bindings"]))
             random.Random(self.attempt.identity).shuffle(tests)
@@ -65,7 +65,7 @@ class Task(Base):
         ends.refuse_other(namespaces, self.cell)
         if switch:
             refuse_left_out(switched["switched_bytes"], values, self.cell)
-        return {"values": values, "namespaces": namespaces, "segments": counted, **switched, **settled}
+        return {"values": values, "namespaces": namespaces, "segments": counted, **switched, **idle}
 
     def _switch(self) -> SwitchNetwork | None:
         """Return the switch that all packets pass on their way to this host; None if there is no such switch.
@@ -75,7 +75,7 @@ class Task(Base):
         on_it = [end for end in (self.cell["runtime"], self.cell["server"]) if end != BARE]
         return SWITCHES.get(self.cell["network"].partition("+")[0]) if len(on_it) == 1 else None
 
-    def _settled(self) -> dict:
+    def _second_host_idle(self) -> dict:
         """Return how idle the second host was, after it got the image's files; empty if it is not another machine.
 
         Raise InvalidOutput if it did not become idle in time.
@@ -83,7 +83,7 @@ class Task(Base):
         if not isinstance(far := getattr(self.network, "far", None), SshMachine):
             return {}
         processor = self.cell["parameters"]["second_host"]["processor"]
-        return {"settled": daemon.settled(far, self.attempt.image, processor, self.attempt.plan["limits"]["idle"])}
+        return {"settled": daemon.prepare(far, self.attempt.image, processor, self.attempt.plan["limits"]["idle"])}
 
     def take_down(self) -> None:
         """Stop the nodes of both ends, and remove what belongs to them on this host.

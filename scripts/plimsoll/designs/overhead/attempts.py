@@ -135,7 +135,7 @@ class _Run(Run):
         far, told = self.network.far, {}
         if isinstance(far, SshMachine):
             processor = self.cell["parameters"]["second_host"]["processor"]
-            told = {"settled": daemon.settled(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
+            told = {"settled": daemon.prepare(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
         # The machine may be reached at an address that is not its own, so the server listens on all addresses there.
         address = "" if isinstance(far, SshMachine) else far.address
         role = self.service.at(address, port := daemon.free_port(far))

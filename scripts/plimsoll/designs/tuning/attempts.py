@@ -60,7 +60,7 @@ class _Run(Run):
         self.jobs: list[dict] = []
         self.lost: list[str] = []
         self.device: str | None = None
-        self.settled: list[dict] = []
+        self.idle: list[dict] = []
         self.held = contextlib.ExitStack()
         self.spans: noise.Spans = []
 
@@ -75,7 +75,7 @@ class _Run(Run):
         data = {name: self._data(seed, size) for name, size in self.cell["sizes"].items()}
         self.device = disk.device_of(self.runtime.storage())
         for engine in self.engines:
-            self._settle(engine)
+            self._prepare(engine)
         self.attempt.watch.room.watch({disk.CONTAINERS: self.runtime.storage()})
         with snapshots.snapshots(self.attempt, self.services) as snapshot:
             before = snapshot()
@@ -99,12 +99,12 @@ class _Run(Run):
         """Return why a run does not count although its jobs ended well; None if it counts."""
         return judge.problem(self.jobs, self.lost)
 
-    def _settle(self, engine: DockerElsewhere) -> None:
+    def _prepare(self, engine: DockerElsewhere) -> None:
         """Prepare another machine: reserve it for this run, remove leftovers, load the image, and wait until it is idle."""
         self.held.enter_context(docker_elsewhere.held(engine.host))
         engine.sweep()
         engine.hold(self.attempt.image, store.folder_of(self.attempt.image) / store.ARCHIVE)
-        self.settled.append(daemon.idle_there(SshMachine(engine.host), self.attempt.plan["limits"]["idle"]))
+        self.idle.append(daemon.idle_there(SshMachine(engine.host), self.attempt.plan["limits"]["idle"]))
 
     def take_down(self) -> None:
         """Remove the cluster, and then release the other machines."""
@@ -145,7 +145,7 @@ class _Run(Run):
     def found(self) -> dict:
         """Return the record's part about the jobs so far."""
         told = {"jobs": self.jobs, "lost": self.lost, "device": self.device}
-        return {**told, "settled": self.settled} if self.engines else told
+        return {**told, "settled": self.idle} if self.engines else told
 
     def _refuse_full(self) -> None:
         """Raise Outage if the disk has too little room for what the cluster writes."""

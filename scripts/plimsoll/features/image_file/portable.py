@@ -207,7 +207,7 @@ def _take(archive: tarfile.TarFile, new: Path, folder: Path, image: dict, source
                 "copy the file again."
             )
         (new / PACKED).unlink()
-    description = _settled(new, folder, image, source)
+    description = _placed(new, folder, image, source)
     (new / store.DESCRIPTION).write_text(json.dumps(description, indent=1))
     return description
 
@@ -222,7 +222,7 @@ def _copied(content: BinaryIO, path: Path) -> str:
     return digest.hexdigest()
 
 
-def _settled(new: Path, folder: Path, image: dict, source: Path) -> dict:
+def _placed(new: Path, folder: Path, image: dict, source: Path) -> dict:
     """Return an image's description with the paths that its files have on this machine.
 
     Raise PlimsollError if the description names another image, or if the unpacked files differ from it.

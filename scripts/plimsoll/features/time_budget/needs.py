@@ -41,9 +41,9 @@ def of_claims(
     elsewhere: OtherMeasurements | None = None,
 ) -> BlockNeeds:
     """Return what claims with these `parts` need. `clear` names the claims that need no more blocks."""
-    asked, settled, known = BlockNeeds([], [], []), set(clear), elsewhere or OtherMeasurements()
+    asked, decided, known = BlockNeeds([], [], []), set(clear), elsewhere or OtherMeasurements()
     for name, own in parts.items():
-        if name in settled:
+        if name in decided:
             asked.clear.append(name)
         elif wanted := _blocks(own, noise, alpha, known):
             asked.needs.append(Need(name, wanted))
@@ -215,7 +215,7 @@ def _of_paper(part: dict, row: dict) -> float:
 def clear(results: Iterable[dict]) -> list[str]:
     """Return the names of claims that are decided in all arrangements. Their results must have been judged at the level
     CLEAR."""
-    return [result["id"] for result in results if result["verdict"] in verdicts.SETTLED and not _is_open_somewhere(result)]
+    return [result["id"] for result in results if result["verdict"] in verdicts.DECIDED and not _is_open_somewhere(result)]
 
 
 def _is_open_somewhere(result: dict) -> bool:
@@ -228,6 +228,6 @@ def _is_open_somewhere(result: dict) -> bool:
 
 def decided_counts(results: Iterable[dict]) -> tuple[int, int]:
     """Return the numbers of (decided, testable) claims, without those that have the comparisons of another one."""
-    asked = (*verdicts.SETTLED, verdicts.INCONCLUSIVE)
+    asked = (*verdicts.DECIDED, verdicts.INCONCLUSIVE)
     counted = [result["verdict"] for result in result_counts.without_repeats(list(results)) if result["verdict"] in asked]
-    return sum(verdict in verdicts.SETTLED for verdict in counted), len(counted)
+    return sum(verdict in verdicts.DECIDED for verdict in counted), len(counted)

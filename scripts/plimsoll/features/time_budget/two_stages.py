@@ -276,7 +276,7 @@ def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent:
     these claims is counted.
     """
     measured, now = costs.of_plan(judged.plan, judged.runs), blocks_of(judged.plan)
-    settled, testable = needs.decided_counts(judged.results)
+    decided, testable = needs.decided_counts(judged.results)
     made, reached = [], set()
     # Nothing is known about cells that were left out because time was short.
     known = sorted({given, *(hours for hours in forecasts.HOURS if hours > given)}) if all(now.values()) else ()
@@ -284,12 +284,12 @@ def _foretell(folder: Path, judged: StudyState, other: StudyState | None, spent:
         blocks, _, _ = _bought(judged, other, measured, FOR_MEASURING * (hours - spent) * 3600)
         # More time is for more claims, and spends less on some of those that less time is for.
         reached |= _within(judged, now, blocks)
-        made.append({"hours": hours, "settled": settled + round(POWER * len(reached))})
+        made.append({"hours": hours, "settled": decided + round(POWER * len(reached))})
     still = [result for result in result_counts.without_repeats(judged.results) if result["verdict"] == verdicts.INCONCLUSIVE]
     left = [result for result in still if result["id"] not in reached] if known else []
     never, unknown = ([result["id"] for result in left if _estimated(result) == is_known] for is_known in (True, False))
     told = {"forecasts": made, "never": never, "unknown": unknown, "answer": _of_answer(judged, measured, given)}
-    forecasts.add(folder, hours=spent, settled=settled, testable=testable, **told)
+    forecasts.add(folder, hours=spent, settled=decided, testable=testable, **told)
 
 
 def _of_answer(judged: StudyState, measured: Costs, given: float) -> forecasts.AnswerForecast:
@@ -327,9 +327,9 @@ def _estimated(result: dict) -> bool:
 
 
 def _said(judged: StudyState) -> str:
-    settled, testable = needs.decided_counts(judged.results)
+    decided, testable = needs.decided_counts(judged.results)
     ratios = f"{judged.answered} of {len(judged.ratios)} ratios of the answer are measured"
-    return f"{ratios}, and {settled} of {testable} testable claims are decided"
+    return f"{ratios}, and {decided} of {testable} testable claims are decided"
 
 
 def _ask(folder: Path, profile: str, plan: Plan, blocks: dict[str, int], noted: dict) -> None:
