@@ -66,7 +66,7 @@ def test_nested_creation_takes_many_times_as_long_and_a_bridge_takes_most_of_the
 
 
 def test_storage_byte_by_byte_is_slower_in_docker_s_layers():
-    assert answer("li2018") == "Docker's layers slow down storage byte by byte"
+    assert answer("li2018") == "In Docker's layers, storage byte by byte is slower"
     for metric in ("byte_write", "byte_read"):
         assert (shown("li2018", metric=metric)["p_beyond_holm"] < 0.05).all() and loses("li2018", metric=metric)
 

@@ -11,9 +11,9 @@ Named = Annotated[list[str], typer.Argument(metavar="RUNTIME", help="Names of ru
 
 
 def add(typed: Named) -> None:
-    """Measure runtimes on this machine that are off elsewhere.
+    """Measure runtimes that are off otherwise.
 
-    This is noted in config/local.yaml, which is of this machine alone.
+    This is noted in config/local.yaml, and holds for this folder.
 
     Examples:
       plimsoll add podman-rootless
@@ -24,7 +24,7 @@ def add(typed: Named) -> None:
 
 
 def wish(typed: Iterable[str], wanted: str, does: str) -> None:
-    """Note what is wanted of runtimes on this machine. Raise PlimsollError for one that is not known."""
+    """Note what is wanted of runtimes. Raise PlimsollError for one that is not known."""
     from plimsoll import runtimes
     from plimsoll.config import configuration
 
@@ -32,4 +32,4 @@ def wish(typed: Iterable[str], wanted: str, does: str) -> None:
     for name in chosen:
         runtimes.find(name)
     configuration.wish(chosen, wanted)
-    print(f"config/local.yaml {does} {', '.join(chosen)} on this machine. Delete that file to undo this.")
+    print(f"config/local.yaml {does} {', '.join(chosen)}, for this folder. Delete that file to undo this.")

@@ -4,9 +4,9 @@ from plimsoll.cli.add import Named, wish
 
 
 def drop(runtimes: Named) -> None:
-    """Never measure these runtimes on this machine.
+    """Leave these runtimes out.
 
-    This is noted in config/local.yaml, which is of this machine alone.
+    This is noted in config/local.yaml, and holds for this folder. A runtime that a study asks for is tried nevertheless.
 
     Examples:
       plimsoll drop docker docker-ptrace

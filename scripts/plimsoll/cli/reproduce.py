@@ -44,7 +44,7 @@ def reproduce(
     Examples:
       plimsoll reproduce                               # the studies of config/config.yaml
       plimsoll reproduce --minutes 12                  # twelve minutes, from set-up to the pages
-      plimsoll reproduce jha2021 li2018 --hours 2      # two studies, two hours each
+      plimsoll reproduce jha2021 jha2018 --hours 2     # two studies, two hours each
       plimsoll reproduce liu2020 --figure 6            # what figure 6 shows
       plimsoll reproduce liu2020 --runtimes docker     # bare metal and Docker
       plimsoll reproduce --profile paper --dry-run     # what that would take
