@@ -5,16 +5,26 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import time
+from pathlib import Path
 
 import pytest
 import yaml
-from plimsoll.features.try_program import timer
+from plimsoll.designs.program.attempts import TIMED
+from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.features.try_program import files, timer, trial
+from plimsoll.images import client
+from plimsoll.runtimes.base import Spec
+from plimsoll.runtimes.changed_root import ChangedRoot
+from plimsoll.runtimes.commands import output
 
 from tests import markdown, planted
 from tests.conftest import PROJECT
+from tests.unit.test_program import of_command
 
 TUTORIAL = PROJECT / "docs/tutorials/own-program.md"
 TRIED = [command.words[1:] for command in markdown.commands(TUTORIAL) if "try" in command.words and "--" in command.words]
@@ -43,7 +53,10 @@ def plimsoll(folder, *words: str, seconds: float = 120) -> subprocess.CompletedP
         (["--metric", "rate=([0-9])", "--better", "higher", "--", "echo", "1 2"], "2 numbers for rate"),
         (["--metric", "rate=([0-9", "--better", "higher", "--", "echo", "1"], "no regular expression"),
         (["--metric", "rate=[0-9]", "--better", "higher", "--", "echo", "1"], "one group"),
+        (["--metric", "rate=(-?[0-9])", "--better", "higher", "--", "echo", "-1"], "below 0 there is no relative change"),
         (["--check", "false", "--", "echo", "1"], "the answer is wrong"),
+        (["--check", "", "--", "echo", "1"], "--check has an empty value"),
+        (["--", "ls", ".."], "is outside of"),
         (["--image", "no-such-image:1", "--", "true"], "no image no-such-image:1"),
     ],
 )
@@ -95,7 +108,7 @@ def test_an_image_of_another_architecture_or_without_a_shell_is_refused_in_a_sen
     alone = loaded(here, solver=timer.program_path().read_bytes())
     done = plimsoll(tmp_path, "try", "--image", alone, "--", "/solver", seconds=300)
     assert done.returncode == 2 and "The image has no /usr/bin/env" in done.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in done.stderr and not (tmp_path / "my-study/results/my-study").exists()
+    assert "Traceback" not in done.stderr and list(tmp_path.iterdir()) == []
 
 
 def test_a_file_without_its_folder_is_refused(tmp_path):
@@ -107,7 +120,80 @@ def test_a_file_without_its_folder_is_refused(tmp_path):
 def test_a_program_with_other_answers_in_a_container_is_not_timed(tmp_path):
     done = plimsoll(tmp_path, "try", "--", "cat", "/proc/1/comm", seconds=300)
     assert done.returncode == 2 and "output differs between this host and a container" in done.stderr
-    assert not (tmp_path / "my-study/results/my-study").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def of_host(tmp_path):
+    """The unpacked files of an image with a shell of this host, and with files where bare metal makes folders itself."""
+    packed, root = tmp_path / "image.tar", tmp_path / "image"
+    files.pack(files._with_libraries([Path(shutil.which(name)) for name in (*files.TOOLS, "env", "touch")]), packed)
+    with tarfile.open(packed) as archive:
+        archive.extractall(root, filter="tar")
+    for name in ("root/.profile", "root/deep/data", "var/lib/app/data", "var/plain", "run/app/data", "var/tmp/hidden"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    (root / "var/run").symlink_to("/run")
+    return root
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the root")
+@pytest.mark.parametrize("where", ["", "root/deep", "var/lib", "run", "var/lib/app"])
+def test_an_images_files_in_the_folders_of_root_and_of_services_are_there(of_host, tmp_path, where):
+    """They were hidden by folders that bare metal makes itself, whatever folder the run has."""
+    folder = Path("/", where, f"plimsoll-test-{os.getpid()}") if where else tmp_path / "folder"
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    for each in (folder, tmp_path / "new", tmp_path / "temporary"):
+        each.mkdir(parents=True)
+    try:
+        node = ChangedRoot(Spec("test", "bare", {"rootfs": str(of_host)}, folder), tmp_path / "new", tmp_path / "temporary")
+        for name in ("root/.profile", "root/deep/data", "var/lib/app/data", "var/plain", "run/app/data"):
+            assert output(node.inside(["cat", f"/{name}"])) == name
+            assert subprocess.run(node.inside(["touch", f"/{name}"]), capture_output=True).returncode
+        output(node.inside(["sh", "-c", 'echo here >"$0/one" && echo new >/root/new && echo new >/run/new', str(folder)]))
+        assert (folder / "one").read_text() == "here\n" and output(node.inside(["cat", "/var/run/app/data"])) == "run/app/data"
+        assert subprocess.run(node.inside(["cat", "/var/tmp/hidden"]), capture_output=True).returncode
+    finally:
+        for each in made:
+            shutil.rmtree(each, ignore_errors=True)
+    assert not list(of_host.rglob("new")) and str(tmp_path) not in Path("/proc/mounts").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the root")
+def test_a_link_in_the_place_of_a_folder_of_an_image_does_not_lead_to_this_host(of_host, tmp_path):
+    shutil.rmtree(of_host / "root")
+    (of_host / "root").symlink_to(tmp_path)
+    for name in ("new", "temporary", "folder"):
+        (tmp_path / name).mkdir()
+    node = ChangedRoot(
+        Spec("test", "bare", {"rootfs": str(of_host)}, tmp_path / "folder"), tmp_path / "new", tmp_path / "temporary"
+    )
+    assert output(node.inside(["sh", "-c", "echo /root/*"])) == "/root/*\n"
+
+
+def containers_of(tag: str) -> list[str]:
+    return client.output("ps", "--all", "--quiet", "--filter", f"ancestor={tag}").split()
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"), [(KeyboardInterrupt(), KeyboardInterrupt), (Unavailable("it is endless"), PlimsollError)]
+)
+def test_a_trial_that_is_ended_leaves_no_container(loaded, monkeypatch, raised, expected):
+    tag = loaded(client.output("version", "--format", "{{.Server.Arch}}").strip(), **{TIMED: timer.program_path().read_bytes()})
+
+    def look(writes, *_):
+        """Raise as soon as the container runs."""
+        if writes and containers_of(tag):
+            raise raised
+
+    monkeypatch.setattr(trial.process, "refuse_endless", look)
+    # The timer itself is the program: it waits for ever.
+    with pytest.raises(expected):
+        trial.in_container(of_command(f"/{TIMED}", "--pause", limit=60.0), tag, {})
+    end = time.monotonic() + 20
+    while containers_of(tag) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert containers_of(tag) == []
 
 
 def calm(folder) -> None:
@@ -224,6 +310,8 @@ def test_a_program_of_the_tutorial_can_be_tried(tmp_path, monkeypatch, words):
     """It is run a few times and not measured. A host without the program is left out."""
     monkeypatch.setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     saved(tmp_path)
+    # A trial run on this host has left it before.
+    Path("/tmp/notes.db").unlink(missing_ok=True)
     done = plimsoll(tmp_path, words[0], "--dry-run", *words[1:])
     name = words[words.index("--name") + 1]
     assert done.returncode == 0, done.stderr

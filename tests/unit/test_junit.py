@@ -106,4 +106,4 @@ def test_runtimes_that_do_not_work_here_have_a_reason(monkeypatch):
 
 def test_a_file_that_cannot_be_written_is_refused_by_its_option(tmp_path):
     with pytest.raises(PlimsollError, match="--junit"):
-        study_options.export_path(tmp_path / "missing/out.xml", "--junit")
+        study_options.refuse_unwritable(tmp_path / "missing/out.xml", "--junit")

@@ -134,7 +134,7 @@ def program(root: Path, monkeypatch, command: str = "solver case.txt") -> list[P
     tried = trial.TrialResult(0.02, {}, ("0" * 64, "0" * 64))
     monkeypatch.setattr(making, "on_host", lambda *_: tried)
     monkeypatch.setattr(making, "defaults_here", lambda ranks, chosen: ["docker", "singularity"])
-    monkeypatch.setattr(recipe.files, "needed", lambda _: [root / "case.txt"])
+    monkeypatch.setattr(recipe.files, "needed", lambda *_: [root / "case.txt"])
     monkeypatch.setattr(begin.timer, "program_path", lambda: root / "timer")
     return begin.of_program("solver", command, "Does Docker slow my solver?", study.test_of_program)
 

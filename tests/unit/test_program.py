@@ -242,7 +242,8 @@ def test_a_later_stage_is_measured_only_if_there_is_time_for_it(timed, capsys):
 def test_minutes_that_are_too_few_are_refused_before_anything_is_measured(timed):
     folder, rounds = timed
     with pytest.raises(PlimsollError, match="--minutes"):
-        stages.measure(of_minutes(0.05), folder)
+        stages.refuse_short(of_minutes(0.05), folder)
+    stages.refuse_short(of_minutes(20), folder)
     assert rounds == []
 
 
@@ -289,9 +290,9 @@ def test_numbers_of_an_output_are_read(tmp_path):
         "rate": {"source": "output", "pattern": r"rate: ([0-9.e+]+)"},
         "energy": {"source": "json", "file": "result", "key": "energies.1"},
     }
-    folder = printed(tmp_path, "rate: 1.5e+3\n", result='{"energies": [1, -2.5]}')
+    folder = printed(tmp_path, "rate: 1.5e+3\n", result='{"energies": [1, 2.5]}')
     read = outputs.read(folder, RUN, {"start": 0.3}, {"metrics": metrics})
-    assert read["values"]["rate"] == 1500 and read["values"]["energy"] == -2.5 and read["values"]["memory"] == 2
+    assert read["values"]["rate"] == 1500 and read["values"]["energy"] == 2.5 and read["values"]["memory"] == 2
     assert read["values"]["processor"] == 1.25 and read["values"]["start"] == 0.3
 
 
@@ -452,10 +453,11 @@ def test_two_metrics_with_one_name_are_refused():
 
 
 def test_a_file_to_write_whose_folder_is_not_there_is_refused(tmp_path):
-    assert study_options.export_path(tmp_path / "times.json") and study_options.export_path(None) is None
+    study_options.refuse_unwritable(tmp_path / "times.json")
+    study_options.refuse_unwritable(None)
     for file in (tmp_path, tmp_path / "missing/times.json"):
         with pytest.raises(PlimsollError, match="--export-hyperfine"):
-            study_options.export_path(file)
+            study_options.refuse_unwritable(file)
 
 
 def of_command(*command: str, **given) -> study_options.StudyOptions:
@@ -550,7 +552,7 @@ def test_a_large_file_that_a_program_changed_is_noticed(tmp_path):
     large = tmp_path / "large"
     large.write_bytes(b"x" * attempts.LINKED_BYTES)
     (tmp_path / "small").write_bytes(b"x")
-    states = attempts._linked(tmp_path)
+    states = attempts.linked_files(tmp_path)
     assert list(states) == [large] and attempts._state(large) == states[large]
     large.write_bytes(b"y" * attempts.LINKED_BYTES)
     assert attempts._state(large) != states[large]

@@ -4,8 +4,9 @@
 #   changed-root.sh ROOTFS NEW FOLDER TEMPORARY PROGRAM...
 #
 # NEW is an empty folder in which the new root is put together. The image's files can only be read, FOLDER is at its own
-# path, and TEMPORARY is /var/tmp. The program runs in its own mount namespace, and all mounts disappear with it. It has
-# the variables that a container has, and the run's.
+# path, and TEMPORARY is /var/tmp. /tmp is empty. In /root, /run and /var are the image's files, and new ones are in
+# memory. The program runs in its own mount namespace, and all mounts disappear with it. It has the variables that a
+# container has, and the run's.
 set -e
 rootfs=$1 new=$2 folder=$3 temporary=$4
 shift 4
@@ -28,7 +29,9 @@ put() (
             mkdir "$2/$name"
             mount --bind -o ro "$entry" "$2/$name"
         elif [ -f "$entry" ]; then
-            cp -p "$entry" "$2/"
+            # A copy of a large file would fill the memory.
+            : >"$2/$name"
+            mount --bind -o ro "$entry" "$2/$name"
         fi
     done
 )
@@ -41,6 +44,13 @@ for name in dev proc sys; do
 done
 mount --bind "$temporary" "$new/var/tmp"
 put "$rootfs" "$new" "${folder#/}"
+# These were there, so their content was left out. A link would lead out of the image.
+for name in root run var; do
+    if [ ! -L "$rootfs/$name" ]; then
+        case $folder in "/$name/"*) rest=${folder#"/$name/"} ;; *) rest= ;; esac
+        put "$rootfs/$name" "$new/$name" "$rest"
+    fi
+done
 mkdir -p "$new$folder"
 mount --bind "$folder" "$new$folder"
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from plimsoll import paths, runtimes
@@ -79,7 +80,8 @@ class ProgramRun(Run):
             node = self._node()
             started = time.monotonic() - begun
             took = self._timed(node, lambda: self.attempt.snapshot(node.groups, ()))
-        self._refuse_changed()
+        if self.given:
+            refuse_changed(self.linked, self.given)
         if self.looks:
             return self._looked(node)
         made = self._made()
@@ -87,7 +89,6 @@ class ProgramRun(Run):
         values = {"start": started + self._around(took, made)}
         timed = [outputs.read(self.folder / str(one["run"]), one, values, parameters) for one in made[1:]]
         outputs.refuse_others(timed, parameters)
-        self._clean()
         return {"timed": timed, "throttled_seconds": round(self.waited, 3), **self._seen(), **self._more(made)}
 
     def _seen(self) -> dict:
@@ -116,21 +117,17 @@ class ProgramRun(Run):
         """Return what a watched run showed. It has no times."""
         known = self._seen()
         looked = watched_run.read(self.folder, known["mapped"], lambda words: self._inside(node, words))
-        self._clean()
         return {"timed": [], **known, "looked": looked}
 
-    def _refuse_changed(self) -> None:
-        """Raise InvalidOutput if the program changed a large file of the user's folder, which later runs would read."""
-        if changed := [path for path, state in self.linked.items() if _state(path) != state]:
-            name = changed[0].relative_to(paths.CONFIG / "folder")
-            raise InvalidOutput(f"it changed {name}, which all runs share because it has 1 MiB or more: let it write elsewhere")
-
     def take_down(self) -> None:
-        """Stop the node, and remove what was made for it."""
-        if self.services:
-            self.services.take_down()
-        elif self.nodes:
-            self.runtime.stop(self.nodes)
+        """Stop the node, and remove what was made for it, with the working folders: a program may write until it is stopped."""
+        try:
+            if self.services:
+                self.services.take_down()
+            elif self.nodes:
+                self.runtime.stop(self.nodes)
+        finally:
+            self._clean()
 
     def _node(self) -> Node:
         if self.services:
@@ -173,6 +170,11 @@ class ProgramRun(Run):
         return took
 
     @property
+    def given(self) -> Path | None:
+        """The study's copy of the user's folder; None for a program that needs no folder."""
+        return paths.CONFIG / "folder" if self.cell["parameters"].get("folder") else None
+
+    @property
     def path(self) -> str:
         """PATH of the program on this host."""
         return self.cell["parameters"].get("variables", {}).get("PATH", PATH)
@@ -197,14 +199,9 @@ class ProgramRun(Run):
     def _prepare(self) -> None:
         """Make a working folder for each run, and write the variables of the program."""
         parameters = self.cell["parameters"]
-        given = paths.CONFIG / "folder" if parameters.get("folder") else None
-        self.linked = _linked(given) if given else {}
+        self.linked = linked_files(self.given) if self.given else {}
         for run in range(self.number):
-            work = self.folder / str(run) / "work"
-            if given:
-                shutil.copytree(given, work, symlinks=True, copy_function=_copy)
-            else:
-                work.mkdir(parents=True)
+            make_work(self.given, self.folder / str(run) / "work")
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         of_image = {} if self.cell["runtime"] == HOST else parameters.get("image_variables", {})
@@ -213,11 +210,11 @@ class ProgramRun(Run):
         text = "".join(f"{name}={value}\0" for name, value in own.items())
         (self.folder / "variables").write_text(text)
         if self.cell["stage"] in (SAME, OTHER):
-            neighbour.prepare(self.folder, given, text)
+            neighbour.prepare(self.folder, self.given, text)
         (self.folder / "command.json").write_text(json.dumps(self.cell["command"]))
 
     def _clean(self) -> None:
-        """Remove the working folders of runs that count: there may be many, and each has a copy of the user's folder."""
+        """Remove the working folders: there may be many, and each has a copy of the user's folder."""
         for run in range(self.number):
             shutil.rmtree(self.folder / str(run) / "work", ignore_errors=True)
         shutil.rmtree(self.folder / neighbour.FOLDER, ignore_errors=True)
@@ -232,10 +229,25 @@ def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> 
     return {"PATH": PATH, "LANG": "C.UTF-8", **of_image, "HOME": str(home), **of_user}
 
 
-def _linked(folder: Path) -> dict[Path, tuple]:
+def make_work(given: Path | None, work: Path) -> None:
+    """Make the folder that a run works in: a copy of the user's folder `given`, or an empty folder. Large files are linked."""
+    if given:
+        shutil.copytree(given, work, symlinks=True, copy_function=_copy)
+    else:
+        work.mkdir(parents=True)
+
+
+def linked_files(folder: Path) -> dict[Path, tuple]:
     """Return the state of each file of a folder that is not copied for each run."""
     states = {path: _state(path) for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
     return {path: state for path, state in states.items() if state[0] >= LINKED_BYTES}
+
+
+def refuse_changed(linked: Mapping[Path, tuple], folder: Path) -> None:
+    """Raise InvalidOutput if a program changed one of the `linked` files of the user's folder, which later runs would read."""
+    if changed := [path for path, state in linked.items() if _state(path) != state]:
+        name = changed[0].relative_to(folder)
+        raise InvalidOutput(f"it changed {name}, which all runs share because it has 1 MiB or more: let it write elsewhere")
 
 
 def _state(path: Path) -> tuple | None:

@@ -37,7 +37,9 @@ def table(observations: pd.DataFrame) -> pd.DataFrame:
 
     `change` is the relative difference of `runtime` from `against`, with its 95 % interval, in `n` blocks. `value` is the mean
     of the runtime's runs. `deviation` is the standard deviation of the logarithms of ratios within blocks.
-    `p` is of no change, and `p_holm` is adjusted for the comparisons of the metric in the stage.
+    `p` is of no change, and `p_holm` is adjusted for the comparisons of the metric in the stage. Where every block has the same
+    ratio, as counts may, it is that of a sign test. A step leads from one measured level to the next, and adds what all levels
+    between them add.
     """
     rows = []
     if observations.empty:
@@ -76,7 +78,7 @@ def _compared(own: pd.DataFrame) -> list[dict]:
         levels = [level for level in ladder.levels(default) if level in there.get(STEPS, set())]
         if levels and levels[-1] == default:
             for lower, upper in pairwise(levels):
-                adds = ladder.adds(upper, default)
+                adds = _added(default, lower, upper)
                 found.append({"stage": STEPS, "default": default, "runtime": upper, "against": lower, "adds": adds})
     for step, remedy in ladder.REMEDIES.items():
         default = default_of(step)
@@ -85,6 +87,12 @@ def _compared(own: pd.DataFrame) -> list[dict]:
                 {"stage": REMEDY, "default": default, "runtime": remedy.runtime, "against": default, "adds": remedy.option}
             )
     return [*found, *_beside(there)]
+
+
+def _added(default: str, lower: str, upper: str) -> str:
+    """Return what the levels of a default's ladder above `lower`, and up to `upper`, add in all."""
+    levels = ladder.levels(default)
+    return " and ".join(ladder.adds(level, default) for level in levels[levels.index(lower) + 1 : levels.index(upper) + 1])
 
 
 def _beside(there: dict[str, set[str]]) -> list[dict]:

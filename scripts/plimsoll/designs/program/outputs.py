@@ -53,7 +53,7 @@ def _problem(run: dict, folder: Path, limit: float) -> str | None:
 def read(folder: Path, run: dict, own: dict[str, float], parameters: dict) -> Timed:
     """Return the values of a run by metric, and the digest of its output.
 
-    `own` has values of the start. InvalidOutput if a number is missing, or the answer is wrong.
+    `own` has values of the start. InvalidOutput if a number is missing or below 0, or the answer is wrong.
     """
     printed = run_files.text(folder / STDOUT, MOST_BYTES)
     values = {
@@ -68,6 +68,8 @@ def read(folder: Path, run: dict, own: dict[str, float], parameters: dict) -> Ti
     metrics = parameters.get("metrics", {})
     for name, metric in metrics.items():
         values[name] = number(name, metric, printed, folder / "work")
+        if values[name] < 0:
+            raise InvalidOutput(f"the metric {name} is {values[name]:g}, and below 0 there is no relative change")
     _check(parameters.get("check"), folder)
     # A number that is measured differs from run to run, and is no sign of a wrong answer.
     measured = [metric["pattern"] for metric in metrics.values() if metric["source"] != "json"]
@@ -90,6 +92,9 @@ def number(name: str, metric: dict, printed: str, folder: Path) -> float:
 
 
 def _of_json(name: str, metric: dict, folder: Path) -> float:
+    # The variables of a run are written before each start.
+    if not _is_written(folder / metric["file"], folder.parents[1] / "variables"):
+        raise InvalidOutput(f"the run did not write {metric['file']}, which {name} needs")
     try:
         value = json.loads(run_files.text(folder / metric["file"], MOST_BYTES))
         for key in metric["key"].split("."):
@@ -99,6 +104,18 @@ def _of_json(name: str, metric: dict, folder: Path) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidOutput(f"{metric['key']} in {metric['file']} is no number, and {name} needs one")
     return float(value)
+
+
+def _is_written(file: Path, before: Path) -> bool:
+    """Return whether a file is there, and no older than the file `before`, if that is there.
+
+    A copy of a file of the user's folder is as old as the file.
+    """
+    try:
+        written = file.lstat().st_mtime_ns
+    except OSError:
+        return False
+    return not before.exists() or written >= before.lstat().st_mtime_ns
 
 
 def digest(printed: str, filters: list[str]) -> str:
@@ -116,9 +133,8 @@ def _check(command: list[str] | None, folder: Path) -> None:
         return
     try:
         with open(folder / STDOUT, "rb") as printed:
-            done = subprocess.run(
-                command, cwd=folder / "work", stdin=printed, capture_output=True, text=True, timeout=CHECK_SECONDS
-            )
+            streams = {"stdin": printed, "capture_output": True, "text": True, "errors": "replace"}
+            done = subprocess.run(command, cwd=folder / "work", timeout=CHECK_SECONDS, **streams)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise InvalidOutput(f"the check could not be made: {problem}") from problem
     if done.returncode:

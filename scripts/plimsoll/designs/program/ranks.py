@@ -66,6 +66,8 @@ class OfRanks:
             segments.remove_unused()
             # Of containers with this host's IPC namespace.
             segments.remove([node.name for node in self.nodes])
+            # Ranks on this host may have written until now.
+            self._clean()
 
     def _node(self) -> Node:
         """Start all nodes, and return the first one."""

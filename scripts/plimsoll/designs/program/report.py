@@ -1,5 +1,6 @@
 """This design's part of a study's page: the program, its ladder, and what differed between the two sides of each step."""
 
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -27,6 +28,7 @@ class Report(design.Report):
         ladder = effects.table(observations[observations["metric"] == main])
         return {
             "program": study["program"],
+            "program_command": shlex.join(study["program"]["command"]),
             "ladder": _readable(ladder),
             "unit": study["metrics"][main]["unit"],
             "why": side_differences.of_steps(Path(sources.records), ladder),

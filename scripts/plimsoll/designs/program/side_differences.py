@@ -16,8 +16,9 @@ from plimsoll.mpi.reports import NOTHING
 # Counts of a run of the program. They are shown if they differ by at least TOLD_FACTOR.
 COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (preempted)", "faults": "page faults"}
 # Libraries that often decide about speed, by the name of their file. At most MOST_FILES files are shown.
-FIRST_NAMED = ("BLAS", "libc", "libm", "ld-linux-x86-64", "libgomp", "libmpi")
-BLAS = re.compile("blas|mkl_|blis|lapack")
+LINEAR_ALGEBRA = ("blas", "lapack", "mkl", "blis")
+FIRST_NAMED = (*LINEAR_ALGEBRA, "libc", "libm", "ld-linux-x86-64", "libgomp", "libmpi")
+OF_LINEAR_ALGEBRA = re.compile("|".join(LINEAR_ALGEBRA))
 MOST_FILES = 8
 # Counts below this are not told: they may differ by chance.
 FEW = 50
@@ -90,7 +91,7 @@ def _libraries(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
         if one is None or other is None:
             path, _ = one or other
             told.append(f"{path} is mapped only {'before' if one else 'after'}")
-        elif one[1] != other[1] or (name == "BLAS" and one[0] != other[0]):
+        elif one[1] != other[1] or (name in LINEAR_ALGEBRA and one[0] != other[0]):
             told.append(f"{one[0]} (build {one[1][:12]}) before, {other[0]} (build {other[1][:12]}) after")
     more = len(told) - MOST_FILES
     return told if more <= 1 else [*told[:MOST_FILES], f"{more} other files that it maps differ"]
@@ -103,9 +104,11 @@ def _by_name(mapped: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def _name(path: str) -> str:
-    """Return the name by which a file is matched. Every library of linear algebra has the same one."""
+    """Return the name by which a file is matched: for linear algebra the kind of the library, otherwise what its name begins
+    with."""
     name = Path(path).name.partition(".so")[0]
-    return "BLAS" if BLAS.search(name) else name
+    found = OF_LINEAR_ALGEBRA.search(name)
+    return found[0] if found else name
 
 
 def _counts(before: list[dict], after: list[dict]) -> list[str]:

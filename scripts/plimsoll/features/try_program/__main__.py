@@ -3,18 +3,27 @@
 PLIMSOLL_CONFIG names the study's configuration. `plimsoll try` and `plimsoll reproduce` start it.
 """
 
+import contextlib
 import filecmp
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError, run_guarded
+import pandas as pd
+
+from plimsoll.cli.statuses import Status
+from plimsoll.config.studies import Study
+from plimsoll.errors import Incomplete, Outage, PlimsollError, run_guarded
 from plimsoll.terminal import interruption
 
 
 def main(words: list[str]) -> int:
-    """Measure, and print the answer. Return 1 if a default loses more than `--fail-above`."""
+    """Measure, and print the answer. Return the exit status (plimsoll.cli.statuses).
+
+    It is INCOMPLETE if a default loses more than `--fail-above`, and USAGE if nothing is measured as the study says it.
+    """
     import argparse
 
     parser = argparse.ArgumentParser(prog="python -m plimsoll.features.try_program", description=__doc__)
@@ -29,51 +38,92 @@ def main(words: list[str]) -> int:
         with interruption.explain():
             return _measure(given)
 
-    return run_guarded(work)
+    return run_guarded(work, Status.USAGE)
 
 
 def _measure(given) -> int:
-    from plimsoll import designs, paths, rounds
+    from plimsoll import designs
     from plimsoll.config import studies
-    from plimsoll.designs.program import side_differences
-    from plimsoll.errors import Incomplete
-    from plimsoll.features.try_program import junit, program_answer, stages
-    from plimsoll.features.try_program import study as making
+    from plimsoll.features.try_program import stages
 
     study = studies.load(given.study, designs.known())
     folder = Path("results", study["id"])
-    # Messages of the workflow belong to the errors where the output is for a program.
-    with _aside(given.json):
-        found = stages.measure(study, folder)
-        observations = stages.observed(folder)
-        if observations.empty:
-            raise PlimsollError(
-                f"No run of {study['id']} counts{stages.most_frequent(folder)}. {folder}/runs.csv has the reasons."
-            )
-        rounds.make([f"{folder}/report.html", "results/claims.html"], [])
-        _archive(study)
+    stages.refuse_short(study, folder)
+    with _as_incomplete():
+        # Messages of the workflow belong to the errors where the output is for a program.
+        with _aside(given.json):
+            found, observations = _measured(study, folder)
+        answer = _answered(study, folder, found, observations)
+        print(json.dumps(answer, indent=1) if given.json else _as_text(study, answer))
+        _export(given, study, folder, found, observations, answer["answer"])
+        return _judged(study, found, given.fail_above)
+
+
+@contextlib.contextmanager
+def _as_incomplete() -> Iterator[None]:
+    """Raise Incomplete in place of other errors that a user can fix: what was measured is kept."""
+    try:
+        yield
+    except (Incomplete, Outage):
+        raise
+    except PlimsollError as problem:
+        raise Incomplete(str(problem)) from problem
+
+
+def _measured(study: Study, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Measure, and make pages and an archive. Return what each comparison shows, and the observations."""
+    from plimsoll import rounds
+    from plimsoll.features.try_program import stages
+
+    found = stages.measure(study, folder)
+    observations = stages.observed(folder)
+    if observations.empty:
+        raise Incomplete(f"No run of {study['id']} counts{stages.most_frequent(folder)}. {folder}/runs.csv has the reasons.")
+    rounds.make([f"{folder}/report.html", "results/claims.html"], [])
+    _archive(study)
+    return found, observations
+
+
+def _answered(study: Study, folder: Path, found: pd.DataFrame, observations: pd.DataFrame) -> dict:
+    """Return the answer as a document, which is written into the folder of the results."""
+    from plimsoll import paths
+    from plimsoll.designs.program import side_differences
+    from plimsoll.features.try_program import program_answer
+    from plimsoll.features.try_program import study as making
+
     making.refuse_changed(paths.CONFIG, study["program"], Incomplete)
-    told = program_answer.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
-    (folder / "try.json").write_text(json.dumps(told, indent=1) + "\n")
+    answer = program_answer.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
+    (folder / "try.json").write_text(json.dumps(answer, indent=1) + "\n")
+    return answer
+
+
+def _as_text(study: Study, answer: dict) -> str:
+    """Return the answer for people: sentences, what differed, and the files that were made."""
+    from plimsoll.features.try_program import program_answer
+
+    made = [f"  {path}" for path in program_answer.files(Path.cwd(), study["id"])]
+    return "\n".join(["", *answer["answer"], *program_answer.reasons(answer["why"]), *made])
+
+
+def _export(
+    given, study: Study, folder: Path, found: pd.DataFrame, observations: pd.DataFrame, sentences: Sequence[str]
+) -> None:
+    """Write the files for other programs. Raise Incomplete if one cannot be written."""
+    from plimsoll.features.try_program import junit, program_answer
+
+    texts = {}
     if given.hyperfine:
-        given.hyperfine.write_text(json.dumps(program_answer.hyperfine(study, observations), indent=1) + "\n")
+        texts[given.hyperfine] = json.dumps(program_answer.hyperfine(study, observations), indent=1) + "\n"
     if given.junit:
-        text = junit.text(study, found, told["answer"], _missing(study, folder), given.fail_above)
-        given.junit.write_text(text, encoding="utf-8")
-    if given.json:
-        print(json.dumps(told, indent=1))
-    else:
-        print(
-            "\n".join(
-                [
-                    "",
-                    *told["answer"],
-                    *program_answer.reasons(told["why"]),
-                    *(f"  {path}" for path in program_answer.files(Path.cwd(), study["id"])),
-                ]
-            )
-        )
-    return _judged(study, found, given.fail_above)
+        texts[given.junit] = junit.text(study, found, sentences, _missing(study, folder), given.fail_above)
+    for path, text in texts.items():
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as problem:
+            raise Incomplete(
+                f"{path} cannot be written ({problem.strerror}). What was measured is kept, and the answer is in "
+                f"{folder.absolute()}/try.json."
+            ) from problem
 
 
 def _missing(study, folder: Path) -> dict[str, str]:
@@ -94,7 +144,6 @@ def _judged(study, found, most: float | None) -> int:
     Raise Incomplete if that is unknown of one, or if no default has an answer.
     """
     from plimsoll.designs.program import words
-    from plimsoll.errors import Incomplete
     from plimsoll.features.try_program import program_answer
 
     goes_on = f"What was measured is kept, and `plimsoll reproduce {study['id']}.yaml` goes on."

@@ -3,9 +3,11 @@
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tarfile
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError
@@ -19,18 +21,27 @@ TOOLS = ("sh", "env", "sleep", "cat", "true")
 LEFT_OUT = tuple(map(Path, ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/run")))
 EMPTY = ("dev", "etc", "proc", "root", "run", "sys", "tmp", "var/tmp", "opt")
 # A system call of a trace that succeeded: the folder that a path is relative to, and the path.
-CALL = re.compile(r'^\d+ +\w+\((?:(?:AT_FDCWD|\d+)(?:<(?P<at>[^>]*)>)?, )?"(?P<path>(?:[^"\\]|\\.)*)".*\) += (?!-1)')
+CALL = re.compile(r'^(?:\d+ +)?\w+\((?:(?:AT_FDCWD|\d+)(?:<(?P<at>[^>]*)>)?, )?"(?P<path>(?:[^"\\]|\\.)*)".*\) += (?!-1)')
 LOADED = re.compile(r"(?:=> )?(/\S+) \(0x")
 # How long a neighbour is watched for the files that it opens (s).
 NEIGHBOUR_SECONDS = 3.0
 LARGEST = 4 * 2**30
 # A traced run may take so many times as long as one that hangs: each file that is opened takes half a millisecond longer.
 SLOWED = 3
+WATCHED = "A run is watched for the files that it opens, which makes it slower."
+UNWATCHED = (
+    "No run is watched for the files that it opens, because this host has no strace. The image gets only the program and its "
+    "libraries. For the others: apt-get install strace."
+)
 
 
-def needed(options: StudyOptions) -> list[Path]:
-    """Return the paths of the files that the program needs, sorted. Raise PlimsollError if it is not there."""
-    program, opened = _program(options), _opened(options)
+def needed(options: StudyOptions, tell: Callable[[str], None]) -> list[Path]:
+    """Return the paths of the files that the program needs, sorted. Say how they are found, and whether some may be missing.
+
+    Raise PlimsollError if the program is not there, or needs too many bytes.
+    """
+    tell(WATCHED if shutil.which("strace") else UNWATCHED)
+    program, opened = _program(options), _opened(options, tell)
     tools = [Path(found) for name in TOOLS if (found := shutil.which(name))]
     beside = ranks.files_beside(opened) if options.ranks else ()
     found = {*_with_libraries([program, *tools, *beside]), *opened, *_of_neighbour(options)}
@@ -45,7 +56,9 @@ def _of_neighbour(options: StudyOptions) -> list[Path]:
     if not options.beside:
         return []
     program = _program(options._replace(command=options.beside))
-    ended = ("timeout", "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *options.beside)
+    # The program's PATH may not lead to it.
+    timeout = shutil.which("timeout") or "timeout"
+    ended = (timeout, "-s", "KILL", f"{NEIGHBOUR_SECONDS:g}", *options.beside)
     return [*_with_libraries([program]), *_opened(options._replace(command=ended))]
 
 
@@ -75,33 +88,60 @@ def _loaded(program: Path) -> list[Path]:
     return [Path(path) for path in LOADED.findall(done.stdout)] if done and not done.returncode else []
 
 
-def _opened(options: StudyOptions) -> list[Path]:
+def _opened(options: StudyOptions, tell: Callable[[str], None] | None = None) -> list[Path]:
     """Return the files that the program uses in a trial run; empty where nothing can trace it.
 
-    If the run takes too long, they are those that it has used until then.
+    If the run takes too long, they are those that it has used until then. `tell` says so.
     """
-    if not shutil.which("strace"):
+    if not (strace := shutil.which("strace")):
         return []
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
-        work, trace = Path(temporary, "work"), Path(temporary, "trace")
+    with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as made:
+        temporary = Path(made).resolve()
+        work, trace = temporary / "work", temporary / "trace"
         trial.prepare(options, work)
-        # Other calls than those of files do not stop the program.
-        words = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
+        # Other calls than those of files do not stop the program. Each process has a file of its own (-ff), because lines
+        # of several processes would be split.
+        words = [strace, "-ff", "--seccomp-bpf", "-qq", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)]
         words += [*ranks.launch_prefix(options.ranks), *options.command]
         environment = {**options.variables, "PATH": trial.path_of(options), "HOME": str(work), "LANG": "C.UTF-8"}
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         tracing = subprocess.Popen(words, cwd=work, env=environment, start_new_session=True, **streams)
+        ended = False
         try:
-            process.ended_within(tracing.pid, options.limit * SLOWED)
+            ended = process.ended_within(tracing.pid, options.limit * SLOWED)
         finally:
             # The program would go on without strace.
             process.kill(tracing, group=True)
-        if not trace.is_file():
-            return []
-        traced = list(dict.fromkeys(_of_trace(trace.read_text(errors="replace"), work)))
-        return [path for path in (*traced, *_interpreters(traced)) if not path.is_relative_to(temporary)]
+        if tell and not ended:
+            tell(
+                f"The watched run did not end within {options.limit * SLOWED:g} s, so the list of files may be incomplete. "
+                "--limit gives it more."
+            )
+        texts = [path.read_text("utf-8", "surrogateescape") for path in sorted(temporary.glob("trace.*"))]
+        traced = list(dict.fromkeys(path for text in texts for path in _of_trace(text, work)))
+        if tell and not traced:
+            tell("strace could not watch it, so the image gets only the program and its libraries.")
+        used = (*traced, *_interpreters(traced))
+        return list(dict.fromkeys(outside for path in used for outside in _outside(path, temporary)))
+
+
+def _outside(path: Path, folder: Path) -> Iterator[Path]:
+    """Yield a path that is not in a folder, or what a link in the folder leads to outside of it. What is gone leads nowhere."""
+    if not path.is_relative_to(folder):
+        yield path
+    elif os.path.exists(path) and (target := _target_of_first_link(path, folder)):
+        yield from _outside(target, folder)
+
+
+def _target_of_first_link(path: Path, start: Path) -> Path | None:
+    """Return where a path leads after the first link that it leads through below `start`; None if it has none."""
+    parts = path.relative_to(start).parts
+    for number in range(1, len(parts) + 1):
+        place = start.joinpath(*parts[:number])
+        if place.is_symlink():
+            # Links may lead to links.
+            return Path(os.path.normpath(Path(place.parent, os.readlink(place), *parts[number:])))
+    return None
 
 
 def _interpreters(files: Iterable[Path]) -> list[Path]:
@@ -119,8 +159,12 @@ def _interpreters(files: Iterable[Path]) -> list[Path]:
 def _of_trace(text: str, work: Path) -> Iterable[Path]:
     for line in text.splitlines():
         if found := CALL.match(line):
-            path = found["path"].encode().decode("unicode_escape", errors="replace") if "\\" in found["path"] else found["path"]
-            yield Path(os.path.normpath(Path(found["at"] or work, path)))
+            yield Path(os.path.normpath(Path(_unescaped(found["at"] or "") or work, _unescaped(found["path"]))))
+
+
+def _unescaped(text: str) -> str:
+    """Return a path of a trace, in which strace writes a byte outside of ASCII as \\ and an octal number."""
+    return os.fsdecode(text.encode(errors="surrogateescape").decode("unicode_escape").encode("latin-1"))
 
 
 def pack(files: Iterable[Path], target: Path) -> None:
@@ -153,6 +197,8 @@ def _member(archive: tarfile.TarFile, name: str, path: Path | None) -> tuple:
         folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name.endswith("tmp") else 0o755
         return (folder,)
     member = archive.gettarinfo(path, name)
+    # All becomes root's. A program that runs as another user must not run as root.
+    member.mode &= ~((stat.S_ISUID | stat.S_ISGID) if member.uid else stat.S_ISGID if member.gid else 0)
     member.uid = member.gid = 0
     member.uname = member.gname = "root"
     if member.islnk():

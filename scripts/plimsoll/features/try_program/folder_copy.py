@@ -58,12 +58,16 @@ def _archive_names(folder: Path, study: str) -> Iterator[Path]:
 
 
 def paths(folder: Path) -> Iterator[Path]:
-    """Yield what is copied of a folder. Raise PlimsollError for a path that cannot be: a pipe, or an unreadable file."""
+    """Yield what is copied of a folder.
+
+    Raise PlimsollError for a path that cannot be: a pipe, an unreadable file, or a relative link that leads out of the folder.
+    """
     for at, folders, names in os.walk(folder):
         out = set(left_out(Path(at), [*folders, *names]))
         folders[:] = [name for name in folders if name not in out]
         for path in (Path(at, name) for name in [*folders, *names] if name not in out):
             kind = path.lstat().st_mode
+            _refuse_leading_out(path, folder)
             if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)):
                 raise PlimsollError(
                     f"{path} is neither a file nor a folder, so it cannot be copied. Nothing was measured. Name "
@@ -74,3 +78,19 @@ def paths(folder: Path) -> Iterator[Path]:
                     f"{path} cannot be read, so it cannot be copied. Nothing was measured. Name another folder with --folder."
                 )
             yield path
+
+
+def _refuse_leading_out(path: Path, folder: Path) -> None:
+    """Raise PlimsollError for a relative link to a place outside of the folder: in a copy it leads elsewhere."""
+    if not path.is_symlink() or not os.path.exists(path) or os.path.isabs(target := os.readlink(path)):
+        return
+    if leaves(Path(path.parent.relative_to(folder), target)):
+        raise PlimsollError(
+            f"{path} is a link to {target}, which is not in the folder, so it leads nowhere in a copy. Nothing was measured. "
+            "Put the file itself in its place, make the link absolute (ln -s /...), or name another folder with --folder."
+        )
+
+
+def leaves(path: str | Path) -> bool:
+    """Return whether a relative path leads out of the folder that it begins in."""
+    return Path(os.path.normpath(path)).parts[:1] == ("..",)

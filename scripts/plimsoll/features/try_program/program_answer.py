@@ -94,20 +94,32 @@ def _steps(default: str, found: pd.DataFrame) -> list[str]:
     own = pd.concat([files, steps])
     costly = [row for row in own.itertuples() if is_costly(row)]
     parts = [f"{amount(row)} {interval(row)} {'are' if row.runtime == FILES else 'come with'} {row.adds}" for row in costly]
+    if not parts and len(own) > 1:
+        parts = ["No single step was found that costs it"]
     rest = [row for row in own.itertuples() if not is_costly(row) and not math.isnan(row.low)]
-    if not parts:
-        return ["No single step was found that costs it."] if len(own) > 1 else []
-    bound = max((max(abs(row.low), abs(row.high)) for row in rest), default=0.0)
-    subject = "its container" if list(own["adds"]) == [*files["adds"], CONTAINER] else "each of the other steps"
-    others = f"; {subject} changes it by {size(bound)} at most" if rest else ""
-    return [f"{capital('; '.join(parts))}{others}."]
+    if rest and costly:
+        parts.append(f"{_subject(rest)} it by {bound(max(max(abs(row.low), abs(row.high)) for row in rest))} at most")
+    if parts and (unknown := [row.adds for row in own.itertuples() if math.isnan(row.low)]):
+        parts.append(f"too few runs count of {', '.join(unknown)}")
+    return [f"{capital('; '.join(parts))}."] if parts else []
+
+
+def _subject(rest: Sequence) -> str:
+    """Return the beginning of the sentence about steps without a cost: their name, and what they do."""
+    if len(rest) == 1 and rest[0].adds == CONTAINER:
+        return "its container changes"
+    if len(rest) == 1 and rest[0].runtime == FILES:
+        return "other files change"
+    return "each of the other steps changes"
 
 
 def _remedies(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
     own = found[(found["stage"] == REMEDY) & (found["default"] == default)]
     told = []
     for row in own.itertuples():
-        if is_costly(row):
+        if math.isnan(row.low):
+            told.append(f"With {row.adds}: too few runs count to say.")
+        elif is_costly(row):
             told.append(f"With {row.adds} it is {compared(row, metric)} without {interval(row)}.")
         else:
             told.append(f"With {row.adds} it is {_alike(row)}.")
@@ -147,10 +159,13 @@ def _of_neighbour(row, metric: dict) -> str:
 
 
 def _alike(row) -> str:
-    reach = max(abs(row.low), abs(row.high))
-    if reach <= ALIKE:
-        return f"alike within {size(reach)}"
-    if row.low > 0 or row.high < 0:
+    """Return what follows "it is" about a comparison that is no cost."""
+    if math.isnan(row.low):
+        return "undecided: too few runs count to say"
+    reach, shows_change = max(abs(row.low), abs(row.high)), row.low > 0 or row.high < 0
+    if reach <= ALIKE and (not shows_change or abs(row.change) < COSTLY):
+        return f"alike within {bound(reach)}"
+    if shows_change:
         # The interval is of one comparison, and the test allows for all of the stage.
         return (
             f"undecided {interval(row)}: alone this shows a change, but one of so many comparisons may show it by chance "
@@ -166,6 +181,12 @@ def size(share: float) -> str:
     """Return a share without its sign as per cent, with two figures below 10 %."""
     per_cent = 100 * abs(share)
     return f"{per_cent:.0f} %" if per_cent >= 10 else f"{per_cent:.1f} %"
+
+
+def bound(share: float) -> str:
+    """Return a share as per cent that follows "at most" or "within": as `size` does, but rounded up, and never 0.0 %."""
+    tenths = max(1, math.ceil(round(1000 * abs(share), 6)))
+    return f"{tenths / 10:.1f} %" if tenths < 100 else f"{math.ceil(round(100 * abs(share), 6))} %"
 
 
 def amount(row) -> str:
@@ -242,7 +263,7 @@ def _plain(value: object) -> object:
 def hyperfine(study: Study, observations: pd.DataFrame) -> dict:
     """Return the wall times of the first pass as hyperfine exports them: one result per runtime."""
     own = observations[(observations["metric"] == "wall") & (observations["stage"] == FIRST)]
-    command = " ".join(study["program"]["command"])
+    command = shlex.join(study["program"]["command"])
     results = []
     for runtime, rows in own.groupby("runtime"):
         values = rows["value"]

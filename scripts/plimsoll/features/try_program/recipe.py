@@ -41,8 +41,7 @@ def write(options: StudyOptions, folder: Path, timer: Path, tell: Callable[[str]
     elif options.image:
         (text, variables), told = _of_image(options.image, folder, tell), f"the image {options.image}"
     else:
-        tell("A run is watched for the files that it opens, which makes it slower.")
-        needed = files.needed(options)
+        needed = files.needed(options, tell)
         size = sum(path.stat().st_size for path in needed)
         tell(f"The image gets {len(needed)} files of this host ({size / 1e6:.1f} MB):")
         for path in needed:
@@ -73,6 +72,8 @@ def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[st
     _refuse_both(image)
     if path.suffix == ".sif" or path.suffix == ".def":
         return f"FROM scratch\nADD {PACKED} /\n", sif.unpack(path, folder / PACKED)
+    # Without an engine, its reason is the message, and not that the image is missing.
+    client.command()
     tag = _tag(path) if path.exists() else image
     try:
         architecture = client.output("image", "inspect", "--format", "{{.Architecture}}", tag).strip()

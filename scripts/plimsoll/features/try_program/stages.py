@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from plimsoll import rounds
-from plimsoll.analysis import collect, sample_sizes
+from plimsoll.analysis import blocks, collect
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, side_differences
@@ -60,13 +60,9 @@ class Budget(NamedTuple):
 
 
 def measure(study: Study, folder: Path) -> pd.DataFrame:
-    """Measure a study stage by stage, and return what each comparison of its main metric shows (effects.table).
-
-    Raise PlimsollError, before anything is measured, if its minutes are too few for the first blocks.
-    """
+    """Measure a study stage by stage, and return what each comparison of its main metric shows (effects.table)."""
     budget = Budget(time.monotonic(), 60 * study["program"]["minutes"])
     first = study["experiments"][FIRST]["runtime"]
-    refuse_short(study, folder, first)
     # What was measured before stays in the plan, and so in the results. What was only requested has no claim on the time.
     before = {cell: _measured(folder, cell) for cell in repetitions.read_request(folder, PROFILE).cells}
     wanted = {cell: number for cell, number in before.items() if number}
@@ -126,9 +122,10 @@ def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], b
     rounds.make([f"{folder}/observations.csv"], [])
 
 
-def refuse_short(study: Study, folder: Path, runtimes: Sequence[str]) -> None:
+def refuse_short(study: Study, folder: Path) -> None:
     """Raise PlimsollError if the first blocks take longer than the study's minutes."""
-    seconds, minutes = missing(study, folder, FIRST, runtimes), study["program"]["minutes"]
+    runtimes, minutes = study["experiments"][FIRST]["runtime"], study["program"]["minutes"]
+    seconds = missing(study, folder, FIRST, runtimes)
     if seconds > 60 * minutes:
         raise PlimsollError(
             f"{LEAST} blocks of {len(runtimes)} runtimes take about {math.ceil(seconds / 6) / 10} minutes, and the study has "
@@ -231,12 +228,15 @@ def _cells(study: Study, stage: str, runtimes: Sequence[str]) -> list[str]:
 
 
 def _needed(found: pd.DataFrame, stage: str, width: float) -> int:
-    """Return the blocks after which every interval of a stage should reach no further than `width` from its change."""
-    stages = BESIDE if stage in BESIDE else (stage,)
-    spread = found.loc[found["stage"].isin(stages), "deviation"].max()
-    if math.isnan(spread):
+    """Return the blocks after which every interval of a stage should reach no further than `width` from its change.
+
+    A change without a spread, as that of a count, is judged by a sign test, which needs more blocks for more comparisons.
+    """
+    spreads = found.loc[found["stage"].isin(BESIDE if stage in BESIDE else (stage,)), "deviation"]
+    if math.isnan(spreads.max()):
         return LEAST
-    return max(LEAST, math.ceil((REACH * spread / width) ** 2))
+    signs = math.floor(math.log2(2 * len(spreads) / side_differences.CHANCE)) + 1 if spreads.min() <= blocks.ROUNDING else 0
+    return max(LEAST, signs, math.ceil((REACH * spreads.max() / width) ** 2))
 
 
 def table(study: Study, folder: Path, metric: str | None = None) -> pd.DataFrame:
@@ -249,8 +249,3 @@ def observed(folder: Path) -> pd.DataFrame:
     """Return the observations of a study's results."""
     plan: Plan = plan_file.read(folder / "plan.json")
     return collect.table(folder / "observations.csv", plan["factors"])
-
-
-def enough(deviation: float, target: float) -> int:
-    """Return the blocks that would decide a change of `target`, with a power of 80 %."""
-    return sample_sizes.sample_size(deviation, math.log1p(target), 0.05)

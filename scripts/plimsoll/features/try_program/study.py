@@ -1,12 +1,11 @@
 """Writes a study of a program, and the folder in which it is measured: configuration, profile, claims, recipe of the image."""
 
 import contextlib
-import datetime
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +13,9 @@ import yaml
 
 from plimsoll import paths, runtimes, spelling
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
+from plimsoll.designs.program.factors import FIRST
 from plimsoll.errors import PlimsollError, quote
-from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, trial
+from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, study_content, trial
 from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.features.try_program.trial import TrialResult
@@ -25,15 +24,6 @@ ID = "my-{name}"
 PROFILE = "quick"
 # Program that starts others where an image's files run in no container.
 ENV = "usr/bin/env"
-# Runs of the program in one start of a node: as many as fit into these seconds, within limits.
-TOGETHER_SECONDS, MOST_RUNS = 0.5, 20
-# Metrics of every program.
-TIMES = {
-    "wall": {"label": "wall time", "unit": "s", "better": "lower", "source": "program"},
-    "processor": {"label": "processor time", "unit": "s", "better": "lower", "source": "program"},
-    "memory": {"label": "peak memory", "unit": "MiB", "better": "lower", "source": "program"},
-    "start": {"label": "start of the runtime itself", "unit": "s", "better": "lower", "source": "program"},
-}
 # Defaults as a user would call them.
 CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
 # Defaults in which a program of several ranks was not tried.
@@ -83,15 +73,29 @@ def make(options: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Pla
     tried = on_host(options, timer, tell)
     config = place.folder / "config"
     shutil.rmtree(config, ignore_errors=True)
-    try:
+    # Without its file, the next `plimsoll try` would take the folder for the user's own.
+    with removed_if_refused(place):
         _fill(options, place, config, timer, tried, tell)
-    except BaseException:
-        # Without its file, the next `plimsoll try` would take the folder for the user's own.
-        shutil.rmtree(config, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            place.folder.rmdir()
-        raise
     return place
+
+
+@contextlib.contextmanager
+def removed_if_refused(place: Place) -> Iterator[None]:
+    """Remove a study's file, and what `make` and the build of its image have written into its folder, after any exception.
+
+    A study with results stays, and so do other files in its folder.
+    """
+    try:
+        yield
+    except BaseException:
+        if not place.results.exists():
+            place.file.unlink(missing_ok=True)
+            for path in (place.folder / "config", place.folder / "results/images"):
+                shutil.rmtree(path, ignore_errors=True)
+            for path in (place.folder / "results", place.folder):
+                with contextlib.suppress(OSError):
+                    path.rmdir()
+        raise
 
 
 def _refuse_others(place: Place) -> None:
@@ -120,7 +124,8 @@ def _fill(
     defaults = defaults_here(options.ranks, options.runtimes)
     if options.beside and (left_out := neighbour_runs.left_out(defaults)):
         tell(left_out)
-    content = _content(options, place.id, made.files, tried, defaults, digest_of(config / "folder") if options.folder else None)
+    folder = digest_of(config / "folder") if options.folder else None
+    content = study_content.of_study(options, place.id, made.files, tried, defaults, folder)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
     _configure(config, content)
     write(place.file, content)
@@ -143,7 +148,7 @@ def finish(options: StudyOptions, place: Place, tell: Callable[[str], None]) -> 
     if "not_installed" in program:
         program |= {
             key: value
-            for key, value in _program(options, program["files"], tried, program.get("folder")).items()
+            for key, value in study_content.of_program(options, program["files"], tried, program.get("folder")).items()
             if key in ("runs", "expected_seconds", "output")
         }
     elif program.get("output") not in (None, *tried.outputs):
@@ -235,9 +240,10 @@ def digest_of(folder: Path) -> str:
     """Return the SHA-256 of a folder's files, with their names and modes."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
-        digest.update(f"{path.relative_to(folder)}\0{path.lstat().st_mode:o}\0".encode())
+        # A name need not be UTF-8.
+        digest.update(os.fsencode(path.relative_to(folder)) + f"\0{path.lstat().st_mode:o}\0".encode())
         if path.is_symlink():
-            digest.update(os.readlink(path).encode())
+            digest.update(os.fsencode(os.readlink(path)))
         elif path.is_file():
             with open(path, "rb") as opened:
                 while part := opened.read(2**20):
@@ -253,94 +259,6 @@ def refuse_changed(config: Path, program: dict, error: type[PlimsollError] = Pli
             f"{config / 'folder'} has changed since `plimsoll try` copied it, so runs had different inputs, and there is no "
             "answer. Let the program write only to files that are new or below 1 MiB, and make the study again with --name."
         )
-
-
-def _content(
-    options: StudyOptions, name: str, files: str, tried: TrialResult | None, defaults: Sequence[str], folder: str | None
-) -> dict:
-    """Return the content of a study's file."""
-    metrics = {
-        **{
-            one.name: {"label": one.name.replace("_", " "), "unit": "", "better": one.better, **trial.metric_of(one)}
-            for one in options.metrics
-        },
-        **TIMES,
-    }
-    main = next(iter(metrics))
-    baseline = HOST if tried else FILES
-    command = " ".join(options.command)
-    rows = [FILES, *defaults] if tried else list(defaults)
-    return {
-        "id": name,
-        "title": f"What a container costs: {command}"[:200],
-        "citation": {"authors": "a user of Plimsoll", "venue": "a program of this machine", "year": datetime.date.today().year},
-        "question": f"What does a container cost {options.command[0]} here, and which part of it does?",
-        "answer": {
-            "metrics": [main],
-            "rows": {"runtime": rows},
-            "baseline": {"runtime": [baseline]},
-            "scope": {"stage": [FIRST]},
-        },
-        "design": "program",
-        "image": recipe.IMAGE,
-        "alpha": 0.05,
-        "paper_host": "on this machine",
-        "program": _program(options, files, tried, folder),
-        "metrics": metrics,
-        "experiments": _experiments(options, bool(tried), defaults),
-        "figures": {
-            "ladder": {
-                "chart": "ladder",
-                "experiment": FIRST,
-                "beside": [STEPS, REMEDY],
-                "section": "ours",
-                "title": f"What a container costs {options.command[0]}",
-                "metrics": [main],
-            }
-        },
-        "tables": {"ladder": {"kind": "ladder", "title": "What each runtime and each step costs"}},
-        "paper_findings": {"ladder": "There is no paper. The program is the user's."},
-    }
-
-
-def _experiments(options: StudyOptions, on_host: bool, defaults: Sequence[str]) -> dict[str, dict]:
-    """Return the experiments of a study. `on_host`: the program runs on this host too."""
-    first = [*([HOST] if on_host else []), FILES, *defaults]
-    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
-    return {
-        FIRST: {"section": "ours", "runtime": first},
-        STEPS: {"section": "ours", "runtime": steps},
-        REMEDY: {"section": "ours", "runtime": remedies(defaults)},
-        # mpirun starts ranks itself, so that the timer cannot watch them.
-        **({} if options.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
-        **(neighbour_runs.experiments(first, defaults) if options.beside else {}),
-    }
-
-
-def remedies(defaults: Sequence[str]) -> list[str]:
-    """Return the defaults, and the runtimes that give back a step of them."""
-    steps = [one for name in defaults for one in ladder.levels(name)]
-    return list(dict.fromkeys([*defaults, *(ladder.REMEDIES[one].runtime for one in steps if one in ladder.REMEDIES)]))
-
-
-def _program(options: StudyOptions, files: str, tried: TrialResult | None, folder: str | None) -> dict:
-    seconds = tried.seconds if tried else TOGETHER_SECONDS
-    same = tried and len(set(tried.outputs)) == 1
-    return {
-        "command": list(options.command),
-        "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
-        "expected_seconds": round(seconds, 4),
-        "files": files,
-        **ranks.parameters(options.ranks),
-        "minutes": options.minutes,
-        "width": options.width,
-        **trial.parameters_of(options),
-        **({"folder": folder} if folder else {}),
-        **({"variables": options.variables} if options.variables else {}),
-        **({"beside": list(options.beside)} if options.beside else {}),
-        **({"output": tried.outputs[0]} if same else {}),
-        **({} if tried else {"not_installed": f"{options.command[0]} does not run with this host's files"}),
-    }
 
 
 def claims_of(study: dict) -> dict:

@@ -3,7 +3,8 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+import stat
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,10 @@ from plimsoll.features.try_program.ranks import THREADS, Ranks
 
 # Largest folder that is copied for a study (bytes).
 LARGEST = 2**30
-MOST = 1_000_000
+# Numbers of options are within these.
+LEAST, MOST = 0.001, 1_000_000
+# Folders of which containers have nothing.
+OF_HOST_ALONE = ("/tmp", "/var/tmp", "/run", "/var/run")
 NAME = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
 BETTER = ("higher", "lower")
 
@@ -61,10 +65,22 @@ def metric(text: str, better: str | None) -> Metric:
     check_name(f"--metric {name}", name)
     file, colon, key = rest.partition(":")
     if colon and file.endswith(".json"):
+        _refuse_file(name, file, key)
         return Metric(name, better, file=file, key=key)
     if check_pattern(f"--metric {name}", rest).groups != 1:
         raise PlimsollError(f"--metric {name}: {quote(rest)} must have one group, ( ), around the number.")
     return Metric(name, better, pattern=rest)
+
+
+def _refuse_file(name: str, file: str, key: str) -> None:
+    """Raise PlimsollError for a JSON file of a metric that is not in the folder of a run, or without a key."""
+    if os.path.isabs(file) or folder_copy.leaves(file):
+        raise PlimsollError(
+            f"--metric {name}: {quote(file)} is not in the folder that the program works in. Nothing was measured. Let it "
+            f"write the file there, and give its path in that folder: --metric {name}={os.path.basename(file)}:KEY."
+        )
+    if not key:
+        raise PlimsollError(f"--metric {name}: the key in {quote(file)} is missing. Nothing was measured. Add it: {file}:KEY.")
 
 
 def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
@@ -81,11 +97,36 @@ def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
     return found
 
 
-def export_path(file: Path | None, option: str = "--export-hyperfine") -> Path | None:
-    """Return the path of a file to write. Raise PlimsollError, which names the option, if it cannot be written."""
-    if file and (file.is_dir() or not file.absolute().parent.is_dir()):
+def refuse_unwritable(file: Path | None, option: str = "--export-hyperfine") -> None:
+    """Raise PlimsollError, which names the option, if a file cannot be written. Without a file, nothing is checked."""
+    if file is None:
+        return
+    folder = file.absolute().parent
+    if file.is_dir() or not folder.is_dir():
         raise PlimsollError(f"{option} {file}: this is a folder, or its folder is not there. Nothing was measured.")
-    return file
+    if not os.access(file if file.exists() else folder, os.W_OK):
+        raise PlimsollError(f"{option} {file}: you may not write it. Nothing was measured. Name a file in another folder.")
+
+
+def refuse_empty(given: Mapping[str, str | None]) -> None:
+    """Raise PlimsollError if an option has an empty value, as that of a variable of a shell that is not set."""
+    for option, value in given.items():
+        if value is not None and not value.strip(" ,\t"):
+            raise PlimsollError(f"{option} has an empty value. Nothing was measured. Give it one, or leave the option out.")
+
+
+def refuse_input(command: Sequence[str]) -> None:
+    """Raise PlimsollError if standard input is a file, because runs of the program have no input."""
+    try:
+        kind = os.fstat(0).st_mode
+    except OSError:
+        return
+    if stat.S_ISREG(kind):
+        by_shell = shlex.quote(f"{shlex.join(command)} < FILE")
+        raise PlimsollError(
+            "Standard input is a file, and runs of the program have an empty input. Nothing was measured. Let a shell read the "
+            f"file: plimsoll try -- sh -c {by_shell}. If it needs no input, add </dev/null."
+        )
 
 
 def filters(given: Iterable[str]) -> tuple[str, ...]:
@@ -93,12 +134,15 @@ def filters(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(check_pattern("--filter", one).pattern for one in given)
 
 
-def folder_of(command: tuple[str, ...], given: Path | None) -> Path | None:
+def folder_of(command: tuple[str, ...], given: Path | None, checking: tuple[str, ...] = ()) -> Path | None:
     """Return the folder that the program works in: the one that is given, or this one if the command names a file in it.
 
-    Raise PlimsollError if it is not a folder, or is too large to be copied.
+    `command` has the words of all commands that run in containers, and `checking` those of a check, which runs on this host.
+    Raise PlimsollError if it is not a folder, or is too large to be copied, or if a word names a file that runs would not find.
     """
-    folder = given or (Path.cwd() if any(_is_here(word) for word in command) else None)
+    folder = given or (Path.cwd() if any(map(_is_here, (*command, *checking))) else None)
+    for word in (*command, *(word for word in checking if not os.path.isabs(word))):
+        _refuse_unreachable(word, folder.resolve() if folder else None)
     if folder is None:
         return None
     if not folder.is_dir():
@@ -118,6 +162,32 @@ def _is_here(word: str) -> bool:
     path = Path(word)
     # A program's text (python3 -c TEXT) may be longer than a path may be.
     return word not in ("", ".") and not path.is_absolute() and not word.startswith("-") and os.path.exists(path)
+
+
+def _refuse_unreachable(word: str, folder: Path | None) -> None:
+    """Raise PlimsollError if a word of a command names a file that runs do not find. `folder` is copied for them."""
+    if not word or word.startswith("-") or not os.path.exists(Path(folder or "", word)):
+        return
+    path = Path(os.path.normpath(word))
+    if not path.is_absolute():
+        if folder_copy.leaves(path):
+            raise PlimsollError(
+                f"{word} is outside of {folder or Path.cwd()}, and each run has a folder of its own, so no run would find it. "
+                "Nothing was measured. Put all that the program needs into one folder, and name that with --folder."
+            )
+        return
+    real = path.parent.resolve() / path.name
+    if folder and real.is_relative_to(folder):
+        inside = shlex.quote(f"./{real.relative_to(folder)}")
+        raise PlimsollError(
+            f"{word} is in the folder that is copied for each run, and containers do not have it at this path. Nothing was "
+            f"measured. Type {inside}."
+        )
+    if path.is_file() and any(path.is_relative_to(place) for place in OF_HOST_ALONE):
+        raise PlimsollError(
+            f"{word} is a file of this host's, and containers have nothing of that folder. Nothing was measured. Put it into "
+            "the folder with the program; or delete it, if the program makes it."
+        )
 
 
 def name(text: str) -> str:
@@ -144,9 +214,9 @@ def of_threads(number: int | None) -> dict[str, str]:
 
 
 def positive(number: float, option: str) -> float:
-    """Return a number that is above 0. Raise PlimsollError, which names the option, for another one."""
-    if not 0 < number < MOST:
-        raise PlimsollError(f"{option} {number:g}: give a number above 0, and below {MOST}.")
+    """Return a number. Raise PlimsollError, which names the option, for one below LEAST or not below MOST."""
+    if not LEAST <= number < MOST:
+        raise PlimsollError(f"{option} {number:g}: give a number of at least {LEAST}, and below {MOST}.")
     return number
 
 

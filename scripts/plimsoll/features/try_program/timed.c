@@ -49,13 +49,14 @@ struct connection { char local[NAME_BYTES], remote[NAME_BYTES]; };
 /* What carried a rank's messages: the most segments that it had at a look, and every connection that was seen. */
 static struct { int segments, connections; struct connection ends[SOCKETS]; } carried;
 
-static volatile sig_atomic_t late;
+/* Whether a run reached its limit, and whether a signal has asked this process to end. */
+static volatile sig_atomic_t late, ending;
 static int looks;
 static pid_t running;
 
 static void too_late(int number) {
-    (void)number;
     late = 1;
+    if (number != SIGALRM) ending = 1;
     if (running > 0) kill(-running, SIGKILL);
 }
 
@@ -136,6 +137,8 @@ size_t note_mapped(pid_t process, const char *folder, size_t before) {
 static void become(const char *place, char **program, char **variables) {
     char path[PATH_BYTES];
     static const char *const names[] = {"stdout.txt", "stderr.txt"};
+    /* A timer that is killed leaves no program. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, 0) < 0) fail("/dev/null");
@@ -181,13 +184,18 @@ static int again(const char *folder, char **program) {
     }
 }
 
-/* Kills what a program has left running. This process gets the children of a process that ends. */
+/* Kills what a program has left running. This process gets the children of a process that ends.
+ * A child that has ended already is no such program, and others may be running beside it. */
 static int end_left(void) {
     char path[PATH_BYTES];
     int found = 0, process;
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    for (int times = 0; times < 100 && waitpid(-1, NULL, WNOHANG) == 0; times++) {
+    for (int times = 0; times < 100;) {
+        pid_t ended = waitpid(-1, NULL, WNOHANG);
+        if (ended < 0) break;
+        if (ended > 0) continue;
         found = 1;
+        times++;
         FILE *list = fopen(path, "r");
         if (!list) break;
         while (fscanf(list, "%d", &process) == 1) kill(process, SIGKILL);
@@ -209,6 +217,7 @@ static void run(const char *folder, int number, double limit, char **program, ch
     if (running < 0) fail("fork");
     if (!running) become(place, program, variables);
     setpgid(running, running);
+    if (ending) too_late(SIGTERM);
     setitimer(ITIMER_REAL, &timer, NULL);
     if (looks) {
         look_at(running, folder, &late);
@@ -224,6 +233,7 @@ static void run(const char *folder, int number, double limit, char **program, ch
     while (wait4(running, &status, 0, &used) < 0)
         if (errno != EINTR) fail("wait4");
     double end = now();
+    running = 0;
     struct itimerval off = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &off, NULL);
     int left = end_left();
@@ -428,11 +438,14 @@ int main(int count, char **words) {
     /* execvp looks for the program in the PATH of this process. */
     for (char **one = variables; *one; one++)
         if (!strncmp(*one, "PATH=", 5)) setenv("PATH", *one + 5, 1);
-    struct sigaction action = {.sa_handler = too_late};
+    struct sigaction action = {.sa_handler = too_late}, before;
     sigaction(SIGALRM, &action, NULL);
+    /* Ctrl-C ends a run as its limit does, with all that the program has started. In the background it may be ignored. */
+    sigaction(SIGTERM, &action, NULL);
+    if (!sigaction(SIGINT, NULL, &before) && before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
     note_inside(folder);
     looks = !strcmp(words[3], "look");
-    for (int i = 0; i < (looks ? 1 : atoi(words[3])); i++) run(folder, i, atof(words[2]), words + 4, variables, log);
+    for (int i = 0; i < (looks ? 1 : atoi(words[3])) && !ending; i++) run(folder, i, atof(words[2]), words + 4, variables, log);
     fclose(log);
     return 0;
 }

@@ -18,11 +18,13 @@ CALL = re.compile(r"^#define (SYS_(\w+))\s", re.MULTILINE)
 
 
 def program_path() -> Path:
-    """Return the path of the program. It is built if it is not there.
+    """Return the path of the program for this kind of machine. It is built if it is not there.
 
     Raise PlimsollError without a C compiler that links statically.
     """
-    name = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:16]
+    # Machines of two kinds may share a home.
+    name = f"{digest}-{os.uname().machine}"
     target = paths.image_store().parent / "timed" / name
     if target.is_file():
         return target

@@ -13,12 +13,15 @@ from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.features.try_program import folder_copy, ranks
 from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.images import client
-from plimsoll.measuring.process import refuse_endless
+from plimsoll.measuring import process
 from plimsoll.pages.formats import capital
+from plimsoll.runtimes import mounts
 from plimsoll.workloads.base import InvalidOutput
 
 # Runs of a trial, after one that warms up.
 RUNS = 2
+# Limit for what is around the program's runs, and for the end of a trial after SIGTERM (s).
+AROUND, END_SECONDS = 60.0, 10.0
 HINT = re.compile(r"(Run|See) '.* --help'")
 
 
@@ -61,43 +64,80 @@ def in_container(options: StudyOptions, tag: str, variables: dict[str, str]) -> 
     """
 
     def command(folder: Path, words: list[str]) -> list[str]:
-        bind = ["--rm", "--volume", f"{folder}:{folder}", "--entrypoint", f"/{attempts.TIMED}"]
-        return [*client.command(), "run", *bind, tag, *words]
+        # The engine passes signals on to the container, in which a first process of its own would ignore them (--init).
+        settings = ["--rm", "--init", *mounts.bind(folder, folder), "--entrypoint", f"/{attempts.TIMED}"]
+        return [*client.command(), "run", *settings, tag, *words]
 
     return _tried(options, command, f"in a container of {options.image or 'its image'}", variables)
 
 
 def _tried(options: StudyOptions, command, where: str, of_image: dict[str, str] | None = None) -> TrialResult:
+    parameters = parameters_of(options)
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
-        parameters = parameters_of(options)
-        for run in range(RUNS + 1):
-            prepare(options, folder / str(run) / "work")
-        variables = attempts.variables(folder, of_image or {}, options.variables)
-        (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in variables.items()))
+        given = folder / "given" if options.folder else None
+        _fill(options, folder, given, of_image or {})
+        linked = attempts.linked_files(given) if given else {}
         words = [str(folder), f"{options.limit:g}", str(RUNS + 1), *ranks.launch_prefix(options.ranks), *options.command]
         try:
-            done = subprocess.run(
-                command(folder, words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=options.limit * 4 + 60
-            )
-            if done.returncode:
-                # An engine ends its reason with a hint at its help.
-                said = [line for line in done.stderr.splitlines() if line.strip() and not HINT.match(line)] or [
-                    "no reason is given"
-                ]
-                raise PlimsollError(f"{options.command[0]} cannot be run {where}: {said[-1]}. Nothing was measured.")
-            refuse_endless(folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED)
-            cell = {"runs": RUNS, "parameters": parameters}
-            made = outputs.run_logs(folder, cell)[1:]
+            if problem := _started(command(folder, words), folder, options.limit * (RUNS + 2) + AROUND):
+                raise PlimsollError(f"{options.command[0]} cannot be run {where}: {problem}. Nothing was measured.")
+            if given:
+                attempts.refuse_changed(linked, given)
+            made = outputs.run_logs(folder, {"runs": RUNS, "parameters": parameters})[1:]
             read = [outputs.read(folder / str(run["run"]), run, {}, parameters) for run in made]
         except (InvalidOutput, Unavailable) as problem:
             raise PlimsollError(f"{capital(str(problem))} ({where}): nothing was measured.") from problem
-        except subprocess.TimeoutExpired as problem:
+        except TimeoutError as problem:
             raise PlimsollError(
                 f"The program did not end within {options.limit:g} s {where}: nothing was measured. --limit gives it more."
             ) from problem
     seconds = sum(run["wall"] for run in made) / len(made)
     return TrialResult(seconds, read[-1]["values"], tuple(one["output"] for one in read))
+
+
+def _fill(options: StudyOptions, folder: Path, given: Path | None, of_image: dict[str, str]) -> None:
+    """Make what a trial's runs have in its folder, as a study's runs have it: folders to work in, a home, and variables.
+
+    `given` takes a copy of the user's folder, of which each run has a copy with links to large files.
+    """
+    if given:
+        folder_copy.copy(options.folder, given)
+    for run in range(RUNS + 1):
+        attempts.make_work(given, folder / str(run) / "work")
+    home = folder / "home"
+    home.mkdir()
+    variables = attempts.variables(home, of_image, options.variables)
+    (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in variables.items()))
+
+
+def _started(words: list[str], folder: Path, limit: float) -> str | None:
+    """Run a command that times the program. Return why it could not be started; None if it could.
+
+    Raise TimeoutError if it does not end within `limit` seconds, and Unavailable if the program prints without end.
+    """
+    printed = [folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED]
+    started = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        ended = process.ended_within(started.pid, limit, printed)
+    finally:
+        code = _end(started)
+        said = started.stderr.read().decode(errors="replace").splitlines()
+        started.stderr.close()
+    if not ended:
+        raise TimeoutError
+    if not code:
+        return None
+    # An engine ends its reason with a hint at its help.
+    return next((line for line in reversed(said) if line.strip() and not HINT.match(line)), "no reason is given")
+
+
+def _end(started: subprocess.Popen) -> int:
+    """End a command that may have ended, and return its exit code. A client of an engine needs time to end its container."""
+    if started.poll() is None:
+        started.terminate()
+        process.ended_within(started.pid, END_SECONDS)
+    return process.kill(started)
 
 
 def prepare(options: StudyOptions, work: Path) -> None:

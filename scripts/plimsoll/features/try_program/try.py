@@ -99,22 +99,23 @@ def try_(
     from plimsoll.terminal import interruption
 
     say = lambda text: print(f"try: {text}", file=sys.stderr, flush=True)  # noqa: E731 - a name for one expression
+    study_options.refuse_empty({"--image": image, "--packages": packages, "--check": check, "--beside": beside})
+    study_options.refuse_input(program)
     if image and packages:
         raise PlimsollError("--image and --packages both name the source of the files. Nothing was measured. Give one of them.")
     words, neighbour, of_mpi = tuple(program), study_options.words(beside), mpi.asked(ranks, containers, threads)
-    if beside is not None and not neighbour:
-        raise PlimsollError("--beside names no command. Nothing was measured.")
+    checking = study_options.words(check)
     if neighbour and of_mpi:
         raise PlimsollError("--beside and --ranks cannot be measured together. Nothing was measured. Give one of them.")
     wanted = study_options.StudyOptions(
         command=words,
         name=study_options.name(name),
-        folder=study_options.folder_of((*words, *neighbour), folder),
+        folder=study_options.folder_of((*words, *neighbour), folder, checking),
         image=image,
         packages=tuple((packages or "").replace(",", " ").split()),
         metrics=study_options.metrics(metric or (), better or ()),
         filters=study_options.filters(filter or ()),
-        check=study_options.words(check),
+        check=checking,
         variables={**study_options.of_threads(threads), **mpi.variables(of_mpi), **study_options.variables(env or ())},
         minutes=study_options.positive(minutes, "--minutes"),
         width=study_options.share(width, "--width"),
@@ -124,15 +125,16 @@ def try_(
         runtimes=study.refuse_unknown(runtimes or ()),
     )
     above = None if fail_above is None else study_options.share(fail_above, "--fail-above")
-    study_options.export_path(export)
-    study_options.export_path(junit, "--junit")
+    study_options.refuse_unwritable(export)
+    study_options.refuse_unwritable(junit, "--junit")
     with interruption.explain():
         place = study.make(wanted, timer.program_path(), say)
-        say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
-        say(f"{place.file} is the study; its results go to {place.folder}.")
-        start.of_file(place.file)
-        if dry_run:
-            return None
-        start.image(place)
-        study.finish(wanted, place, say)
+        with study.removed_if_refused(place):
+            say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
+            say(f"{place.file} is the study; its results go to {place.folder}.")
+            start.of_file(place.file)
+            if dry_run:
+                return None
+            start.image(place)
+            study.finish(wanted, place, say)
         return start.measure(place, start.options(above, json, export, junit))
