@@ -216,8 +216,9 @@ def chart_of(study: Study, figure: str) -> sources.Source:
     return charts[study["figures"][figure]["chart"]]
 
 
-def make(study: Study, draw: Drawing = by_stage) -> None:
-    """Make in results/ of the working directory everything that the workflow makes from a study's records."""
+def make(study: Study, draw: Drawing = by_stage, shown: bool = True) -> None:
+    """Make in results/ of the working directory everything that the workflow makes from a study's records. If it is not
+    `shown`, no figure is drawn, and the report is empty."""
     name, folder = study["id"], f"results/{study['id']}"
     for place in ("tables", "figures", "notebooks"):
         Path(folder, place).mkdir(exist_ok=True)
@@ -240,6 +241,10 @@ def make(study: Study, draw: Drawing = by_stage) -> None:
     together = f"{folder}/sessions.json"
     over = {"verdicts": f"{folder}/together.json", "comparisons": f"{folder}/together.csv"}
     _stage("sessions", study=name, plan=plan, results="results", output=together, means=f"{folder}/sessions.csv", **over)
+    if not shown:
+        # A session that has no report would go on.
+        Path(folder, "report.html").touch()
+        return
     for figure in study["figures"]:
         draw(study, figure)
     folders = {"figures": f"{folder}/figures", "tables": f"{folder}/tables", "records": f"{folder}/runs"}
@@ -262,7 +267,8 @@ def main(name: str, number: int) -> None:
     for session in range(1, number + 1):
         folder = sessions.begin(Path("results"), name).folder
         write(folder, study, plan_of(study, host), session)
-        make(study)
+        # An archive has no figure and no report of a session before the last.
+        make(study, shown=session == number)
 
 
 if __name__ == "__main__":

@@ -84,9 +84,9 @@ class Project:
     def edited(self, file: str) -> Iterator[dict]:
         """Yield the content of a YAML file of the copy. Afterwards write it with the changes that the block has made."""
         path = self.folder / file
-        content = yaml.safe_load(path.read_text())
+        content = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
         yield content
-        path.write_text(yaml.safe_dump(content, sort_keys=False))
+        path.write_text(yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False))
 
     def change(self, file: str, usual: str, other: str) -> None:
         """Replace a line of a file, which must occur once."""

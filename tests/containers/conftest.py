@@ -205,7 +205,7 @@ def pause(engine: str) -> Callable[[str], None]:
     """Return a function that lets an engine pause the second container of the run for STOPPED_SECONDS.
 
     A cgroup of version 1 freezes only when none of its processes waits for a disk or for memory. The engine gives up after a
-    second, so it is asked again for 5 s.
+    second, so this tries again for 5 s.
     """
 
     def paused(name: str) -> None:

@@ -162,9 +162,10 @@ def test_nothing_of_a_user_s_reaches_a_run_and_its_folder_may_be_any(
     [("singularity", ["HOME"]), ("docker", ["HOME"]), ("podman", ["CONTAINERS_CONF"]), ("singularity", VARIABLES)],
     ids=["Open MPI's file", "Docker's file", "Podman's file", "variables"],
 )
-def test_files_and_variables_show_where_they_reach(working, measured, planted, monkeypatch, runtime, through):
+def test_files_and_variables_show_where_they_reach(working, workspace, measured, planted, monkeypatch, runtime, through):
     """The planted files and variables change or stop a run that they reach."""
     working(runtime)
+    workspace.plan["limits"]["attempts"] = 1
     usual = variables.of_run
     monkeypatch.setattr(
         variables, "of_run", lambda given, folder: usual(given, folder) | {name: given[name] for name in through}

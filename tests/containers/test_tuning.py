@@ -102,8 +102,12 @@ def once(name: str, job: bool, do) -> threading.Thread:
     return thread
 
 
-def test_a_job_makes_what_sort_makes_and_its_settings_act(workspace):
-    acts(workspace.run("double_slaves", sizes=SMALL), "double_slaves", {"small"})
+@pytest.mark.parametrize(
+    ("strategy", "changes"),
+    [("buffer+lzo_compression", {"workers": 1}), pytest.param("double_slaves", {}, marks=pytest.mark.long)],
+)
+def test_a_job_makes_what_sort_makes_and_its_settings_act(workspace, strategy, changes):
+    acts(workspace.run(strategy, sizes=SMALL, **changes), strategy, {"small"})
 
 
 def acts(found, strategy, sizes) -> None:
@@ -185,6 +189,7 @@ def test_a_worker_may_be_on_another_machine_and_nothing_stays_there(workspace, m
     assert list(workspace.folder.glob("raw/docker/baseline/*/worker1/tasks/*/*/syslog"))
 
 
+@pytest.mark.long
 def test_a_job_has_a_limit(workspace):
     found = workspace.run(job_limit_seconds=0.5, workers=1)
     assert found["status"] == "invalid" and "had not ended after 0.5 s" in found["reason"]

@@ -76,7 +76,18 @@ def project(made) -> Archived:
     return made
 
 
-@pytest.mark.parametrize("command", [pytest.param(command, id=str(command)) for command in shown() if is_here(command)])
+def typed() -> list:
+    """Return the commands of this module as parameters of a test. Those whose name and options an earlier one has run only
+    with LONG=1."""
+    parameters, shapes = [], set()
+    for command in filter(is_here, shown()):
+        shape = command.words[1], frozenset(word for word in command.words if word.startswith("--"))
+        parameters.append(pytest.param(command, id=str(command), marks=pytest.mark.long if shape in shapes else ()))
+        shapes.add(shape)
+    return parameters
+
+
+@pytest.mark.parametrize("command", typed())
 def test_a_command_of_a_page_does_something_when_it_is_typed(project, command):
     record = project.files(f"results/{SMALL}/runs/**/*.json")[0]
     stands_for = {**STANDS_FOR, RECORD: record}

@@ -108,15 +108,7 @@ def test_the_commands_work_elsewhere(project, elsewhere, untouched):
             text=True,
             timeout=120,
         )
-        assert done.returncode == 0 and said in done.stdout, done.stderr
-
-
-def test_a_file_of_the_configuration_may_lie_in_the_project(project, elsewhere):
-    settings = ("profile=quick", "host_file=config/hosts/xeon-e5-2697v4.yaml")
-    named = ["--snakefile", str(project.folder / "Snakefile"), "--dry-run", "plan"]
-    there = snakemake(project, elsewhere, *named, settings=settings)
-    assert there.returncode == 0, there.stderr
-    assert "numa" in there.stderr
+        assert done.returncode == 0 and said in " ".join(done.stdout.split()), done.stderr
 
 
 def documented() -> str:
@@ -150,13 +142,16 @@ def test_what_onstart_does_is_done_where_the_importing_workflow_calls_it(project
 
 
 def test_a_module_s_configuration_says_what_is_different(project, elsewhere):
-    named = ["--dry-run", "plimsoll_plan"]
-    done = snakemake(project, elsewhere, *module(project, elsewhere, profile="paper"), *named, settings=("mine=1",))
-    assert done.returncode == 0 and "paper" in done.stderr, done.stderr
+    """A file that it names may lie in the project."""
+    named, host = ["--dry-run", "plimsoll_plan"], {"host_file": "config/hosts/xeon-e5-2697v4.yaml"}
+    done = snakemake(project, elsewhere, *module(project, elsewhere, profile="ci", **host), *named, settings=("mine=1",))
+    assert done.returncode == 0 and "(profile ci)" in done.stderr, done.stderr
+    assert re.search(r"^ +granularity +numa ", done.stderr, re.MULTILINE), done.stderr
     done = snakemake(project, elsewhere, *module(project, elsewhere, profil="paper"), *named, settings=("mine=1",))
     assert done.returncode and "unknown key 'profil'" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_the_names_of_a_module_s_rules_may_be_plimsoll_s_own(project, elsewhere, untouched):
     """The documentation says how: without `as`."""
     named = module(project, elsewhere, **OF_MODULE)

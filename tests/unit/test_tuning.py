@@ -3,6 +3,7 @@
 import hashlib
 import socket
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,13 @@ from plimsoll import designs
 from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.tuning import judge, readings, run_tables, statistics, strategies, words
+from plimsoll.designs.tuning import attempts, judge, readings, run_tables, statistics, strategies, words
 from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.figures import render
 from plimsoll.images import jars
 from plimsoll.planning import planner, study_plans
-from plimsoll.services.hadoop import configuration, job_answers, rest
+from plimsoll.services.hadoop import cluster, configuration, job_answers, rest
 from plimsoll.services.hadoop.prices import Prices
 from plimsoll.workloads.base import InvalidOutput
 
@@ -223,6 +224,31 @@ def test_what_a_daemon_says_is_a_document_or_no_answer():
     assert job_answers.app({}) is None and job_answers.app({"app": {"state": 5}}) is None
     assert job_answers.SUBMITTED.fullmatch("job job_1595000000000_0001\n")[1] == "job_1595000000000_0001"
     assert not job_answers.SUBMITTED.fullmatch("job ../../x\n")
+
+
+def test_a_job_that_goes_on_beyond_its_cell_s_limit_does_not_count(tmp_path, monkeypatch):
+    now = 0.0
+
+    class Looks:
+        def look(self):
+            pass
+
+        def sleep(self, seconds):
+            nonlocal now
+            now += seconds
+            assert now < 5, "the job is waited for longer than its limit"
+
+    running = {"app": {"state": "RUNNING", "finalStatus": "UNDEFINED"}}
+    monkeypatch.setattr(cluster, "time", SimpleNamespace(monotonic=lambda: now))
+    for name, answer in {"submit": "job_1_1", "ask": running, "ended": []}.items():
+        monkeypatch.setattr(cluster.Cluster, name, lambda *asked, answer=answer: answer)
+    run = object.__new__(attempts._Run)
+    run.cell = {"settings": {}, "job_limit_seconds": 0.5}
+    run.attempt = SimpleNamespace(watch=Looks())
+    run.cluster = cluster.Cluster(None, {}, tmp_path, 1, 3072)
+    with pytest.raises(InvalidOutput, match=r"^the job had not ended after 0\.5 s$"):
+        run._job("small", DATA)
+    assert 0.5 <= now < 1
 
 
 DATA = Prices(PROJECT, 100, 60, 9000, "in", "out")
