@@ -115,13 +115,7 @@ def p_difference(differences: np.ndarray) -> float:
 
     NaN for fewer than SMALLEST differences.
     """
-    differences = independence.units(differences)
-    n = len(differences)
-    if n < SMALLEST:
-        return float("nan")
-    if not _vary(differences):
-        return min(1.0, 2 * min(_of_signs(differences[0], n), _of_signs(-differences[0], n)))
-    return float(2 * special.stdtr(n - 1, -abs(differences.mean()) / (differences.std(ddof=1) / np.sqrt(n))))
+    return Mean.of(differences).p
 
 
 def _vary(differences: np.ndarray) -> bool:
@@ -175,6 +169,11 @@ class Mean:
     def below(self, value: float) -> float:
         """Return p of the one-sided test that the true mean is below a value; 1 if the mean is not known."""
         return self.turned().above(-value)
+
+    @property
+    def p(self) -> float:
+        """Two-sided p for the true mean being another than 0; NaN if the mean is not known."""
+        return math.nan if math.isnan(self.mean) else min(1.0, 2 * min(self.above(0), self.below(0)))
 
     def turned(self) -> "Mean":
         """Return the Mean of the differences with the other sign."""
@@ -296,7 +295,7 @@ def _told(shown: "Mean", alpha: float, back: Callable[[float], float]) -> dict:
     return {
         "low": back(float(shown.mean - half)),
         "high": back(float(shown.mean + half)),
-        "p": 2 * min(shown.above(0), shown.below(0)),
+        "p": shown.p,
         "detectable": back(float(special.stdtrit(shown.degrees, 1 - alpha / 2) * shown.error + shows)),
         "shown": shown,
     }

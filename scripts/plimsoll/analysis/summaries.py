@@ -122,6 +122,6 @@ def told(terms: Terms, alpha: float, back) -> dict:
     shows = special.stdtrit(shown.degrees, 1 - alpha / 2) + special.stdtrit(shown.degrees, sample_sizes.POWER)
     return {
         **{"n": int(n), "test": first.TEST, "effect": back(shown.mean), "low": back(low), "high": back(high)},
-        **{"p": 2 * min(shown.above(0), shown.below(0)), "detectable": back(float(shows * shown.error))},
+        **{"p": shown.p, "detectable": back(float(shows * shown.error))},
         **{"shown": shown, "deviation": deviation},
     }

@@ -207,7 +207,7 @@ class ProgramRun(Run):
         of_image = {} if self.cell["runtime"] == HOST else parameters.get("image_variables", {})
         own = variables(home, of_image, parameters.get("variables", {})) | (watched_run.VARIABLES if self.looks else {})
         own |= {name: value for name, value in os.environ.items() if name == "PLIMSOLL_RUN"}
-        text = "".join(f"{name}={value}\0" for name, value in own.items())
+        text = as_text(own)
         (self.folder / "variables").write_text(text)
         if self.cell["stage"] in (SAME, OTHER):
             neighbour.prepare(self.folder, self.given, text)
@@ -227,6 +227,11 @@ class RanksRun(ranks.OfRanks, ProgramRun):
 def variables(home: Path, of_image: dict[str, str], of_user: dict[str, str]) -> dict[str, str]:
     """Return the variables of a program: the usual ones, then those of its image, then the user's."""
     return {"PATH": PATH, "LANG": "C.UTF-8", **of_image, "HOME": str(home), **of_user}
+
+
+def as_text(variables: Mapping[str, str]) -> str:
+    """Return variables as the program that times reads them."""
+    return "".join(f"{name}={value}\0" for name, value in variables.items())
 
 
 def make_work(given: Path | None, work: Path) -> None:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import ranks, trial
-from plimsoll.features.try_program.study_options import StudyOptions
+from plimsoll.features.try_program.study_options import OF_HOST_ALONE, StudyOptions
 from plimsoll.measuring import process
 
 # Programs that runtimes start in a container, and that a look into it needs.
 TOOLS = ("sh", "env", "sleep", "cat", "true")
 # Folders of which nothing is packed: the kernel's, and what changes from run to run.
-LEFT_OUT = tuple(map(Path, ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/run")))
+LEFT_OUT = tuple(map(Path, ("/proc", "/sys", "/dev", *OF_HOST_ALONE)))
 EMPTY = ("dev", "etc", "proc", "root", "run", "sys", "tmp", "var/tmp", "opt")
 # A system call of a trace that succeeded: the folder that a path is relative to, and the path.
 CALL = re.compile(r'^(?:\d+ +)?\w+\((?:(?:AT_FDCWD|\d+)(?:<(?P<at>[^>]*)>)?, )?"(?P<path>(?:[^"\\]|\\.)*)".*\) += (?!-1)')

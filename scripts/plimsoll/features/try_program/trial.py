@@ -108,7 +108,7 @@ def _fill(options: StudyOptions, folder: Path, given: Path | None, of_image: dic
     home = folder / "home"
     home.mkdir()
     variables = attempts.variables(home, of_image, options.variables)
-    (folder / "variables").write_text("".join(f"{name}={value}\0" for name, value in variables.items()))
+    (folder / "variables").write_text(attempts.as_text(variables))
 
 
 def _started(words: list[str], folder: Path, limit: float) -> str | None:
