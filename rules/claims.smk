@@ -69,6 +69,8 @@ rule verdicts:
         table="results/claims.csv",
     log:
         "results/logs/verdicts.log",
+    # The start page comes after the reports that it has links to.
+    priority: -1
     conda:
         "../envs/plimsoll.yaml"
     params:

@@ -28,6 +28,8 @@ rule figure:
         notebook="results/{study}/notebooks/{figure}.ipynb",
     log:
         "results/{study}/logs/{figure}.log",
+    # The first job of a figure draws all of them, on all processors (plimsoll.figures.batch).
+    threads: workflow.cores
     conda:
         "../envs/plimsoll.yaml"
     params:

@@ -26,6 +26,8 @@ rule runtimes:
     log:
         "results/logs/runtimes.{image}.log",
     priority: 2_000_000
+    # Whether a runtime works is tried with runs, which take the machine alone.
+    threads: workflow.cores
     conda:
         "../envs/plimsoll.yaml"
     params:

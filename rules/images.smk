@@ -13,6 +13,7 @@ rule image:
     wildcard_constraints:
         image="[a-z0-9]+",
     priority: 2_000_000
+    threads: workflow.cores
     conda:
         "../envs/plimsoll.yaml"
     params:

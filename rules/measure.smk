@@ -65,7 +65,7 @@ rule complete:
         "results/{study}/complete.txt",
     log:
         "results/{study}/logs/complete.log",
-    priority: -1
+    priority: -2
     conda:
         "../envs/plimsoll.yaml"
     params:

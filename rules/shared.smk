@@ -70,4 +70,4 @@ def note_figures():
     drawn = needed("figure")
     stage_messages.note_figures(Path("results"), [(job.study, job.figure) for job in drawn])
     notebooks = {(job.study, job.figure): sources.notebook(chart_of(job)) for job in drawn}
-    batch.begin(Path("results"), notebooks, workflow.cores)
+    batch.begin(Path("results"), notebooks)

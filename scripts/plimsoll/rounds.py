@@ -19,8 +19,7 @@ def make(targets: list[str], settings: list[str]) -> None:
     Raise Incomplete if the workflow fails.
     """
     failing_groups.begin()
-    words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
-    command = snakemake_command.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    command = snakemake_command.of_project(targets, settings)
     if interruption.run(command, {**paths.environment(), call.FOLLOWED: "1"}):
         raise Incomplete(
             "The workflow failed. Its messages are above. What was measured is kept: type the command again "

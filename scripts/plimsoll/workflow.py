@@ -5,7 +5,6 @@ The input functions of the rules (rules/common.smk) use it. No stage imports it.
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,7 +17,7 @@ from plimsoll.analysis.tables import of_runs
 from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
 from plimsoll.config.studies import Study
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, say
 from plimsoll.host import file_times
 from plimsoll.images import supplied_programs
 from plimsoll.interchange import Plan, Topology
@@ -110,18 +109,20 @@ class Workflow:
         bundle.
 
         If the bundle does not exist, return all its records. Snakemake takes a millisecond or two per path, and most of
-        thousands of records have not changed.
+        thousands of records have not changed. A deleted record is between two files that may be newer than all others,
+        and Snakemake makes such a file only if something beside it is new.
         """
         runs = self._bundles[study][bundle].runs
         try:
             made = os.stat(target_paths.bundle_path(study, bundle)).st_mtime_ns
         except OSError:
             return target_paths.paths_of(study, runs)
-        return [
+        paths = [
             target_paths.path_of(study, *run)
             for run in runs
             if self._open(study, *run) or file_times.newer(target_paths.path_of(study, *run), made)
         ]
+        return [*paths, _now(study)] if any(not os.path.exists(path) for path in paths) else paths
 
     def bundle_digest(self, study: str, bundle: str) -> str:
         """Return a digest that changes when the runs of a bundle change, or what is measured in them."""
@@ -229,7 +230,9 @@ class Workflow:
         wanted = list(runs)
         for study in self.wanted:
             of_study = [(cell, repetition) for name, cell, repetition in wanted if name == study]
-            _say(record_moves.sentences(Path("results", study), self.studies[study].design, self.plans[study], of_study))
+            design = self.studies[study].design
+            for sentence in record_moves.sentences(Path("results", study), design, self.plans[study], of_study):
+                say(sentence)
 
     def note_queue(self, runs: Iterable[tuple[str, str, int]]) -> dict[str, list[str]]:
         """Save the queue of runs (study, cell, repetition) that are about to be measured.
@@ -279,7 +282,8 @@ class Workflow:
         for name in self.wanted:
             folder, plan = Path("results", name), self.plans[name]
             # Written before the plan: a plan with sizes implies that they were saved.
-            _say(sizes.note(folder, plan, self.host))
+            for sentence in sizes.note(folder, plan, self.host):
+                say(sentence)
             if name in book.names():
                 of_metrics = encodings.of_metrics(self.studies[name]["metrics"])
                 sessions.freeze(folder, encodings.of_claims(book.load(name)), of_metrics)
@@ -357,11 +361,6 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
                 "config/config.yaml, or choose other studies."
             )
     return Workflow(selected, wanted, loaded, plans, config["runtimes"], unavailable, host)
-
-
-def _say(sentences: Iterable[str]) -> None:
-    for sentence in sentences:
-        print(f"plimsoll: {sentence}", file=sys.stderr, flush=True)
 
 
 def unavailable_here(wishes: dict[str, str]) -> dict[str, str]:

@@ -27,7 +27,7 @@ def results(tmp_path, monkeypatch):
     folder = tmp_path / STUDY
     (folder / "tables").mkdir(parents=True)
     (folder / "tables/tests.csv").write_text("p\n0.5\n")
-    batch.begin(tmp_path, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES}, 1)
+    batch.begin(tmp_path, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES})
     return folder
 
 
@@ -140,7 +140,7 @@ def test_a_killed_job_leaves_nothing_half(results, tmp_path):
     assert len(taken) < len(NAMES)
     assert there(results) == sorted(f"{name}.{kind}" for name in taken for kind in ("ipynb", "own.csv", "pdf"))
     # The next start of the workflow begins without drafts.
-    batch.begin(results.parent, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES}, 1)
+    batch.begin(results.parent, {(STUDY, name): Path(f"{name}-of.ipynb") for name in NAMES})
     assert not any(batch.Queue(results).take(name) for name in NAMES) and draw(results, Pen(tmp_path)) == NAMES
 
 
@@ -149,8 +149,8 @@ def test_whoever_calls_the_stage_by_hand_draws_one_figure(results, monkeypatch):
     assert batch.Queue(results).notebooks == {} and not batch.Queue(results).take("fig01")
 
 
-@pytest.mark.parametrize(("cores", "jobs", "processes"), [(2, 1, 2), (2, 2, 1), (1, 1, 1), (64, 1, batch.MOST), (8, 2, 4)])
-def test_jobs_that_snakemake_runs_at_once_share_the_processors(results, monkeypatch, cores, jobs, processes):
+@pytest.mark.parametrize(("cores", "processes"), [(1, 1), (2, 2), (64, batch.MOST)])
+def test_figures_are_drawn_on_all_processors(results, monkeypatch, cores, processes):
     monkeypatch.setattr(batch.os, "sched_getaffinity", lambda _: set(range(cores)))
-    batch.begin(results.parent, {(STUDY, "fig01"): Path("x.ipynb")}, jobs)
+    batch.begin(results.parent, {(STUDY, "fig01"): Path("x.ipynb")})
     assert batch.Queue(results).processes == processes

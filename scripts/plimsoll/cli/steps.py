@@ -50,12 +50,14 @@ def set_up(settings: Sequence[str] = (), image: Path | None = None, foretold: Fo
 
 
 def workflow(targets: Sequence[str], settings: Sequence[str]) -> int:
-    """Run the workflow in the working directory, and return its exit status. Its own messages say what failed."""
+    """Run the workflow in the working directory, and return its exit status. Its own messages say what failed.
+
+    It gets all processors: a measurement takes the machine alone, and pages are made beside each other.
+    """
     from plimsoll.terminal import interruption, snakemake_command
 
     begin()
-    words = ["--cores", "1", *targets, *(["--config", *settings] if settings else [])]
-    command = snakemake_command.command(paths.PROJECT / "Snakefile", paths.PROJECT / "profiles/default", *words)
+    command = snakemake_command.of_project(targets, settings, len(os.sched_getaffinity(0)))
     return interruption.run(command, paths.environment())
 
 

@@ -36,15 +36,15 @@ FOLDERS = ("figures", "notebooks")
 Draw = Callable[[str, Path, Path], None]
 
 
-def begin(results: Path, notebooks: Mapping[tuple[str, str], Path], jobs: int) -> None:
+def begin(results: Path, notebooks: Mapping[tuple[str, str], Path]) -> None:
     """Note which figures this start of the workflow draws: the notebook of each, by study and name.
 
-    `jobs` is the number of jobs that Snakemake runs at once. Drafts of earlier starts are removed.
+    Drafts of earlier starts are removed.
     """
     # A job that draws all figures must not outlive its workflow (plimsoll.measuring.stop).
     os.environ[WORKFLOW] = str(os.getpid())
     name = os.environ[VARIABLE] = f"{os.getpid()}-{time.time_ns()}"
-    processes = max(1, min(MOST, len(os.sched_getaffinity(0)) // jobs))
+    processes = min(MOST, len(os.sched_getaffinity(0)))
     for study in {study for study, _ in notebooks}:
         shutil.rmtree(results / study / PLACE, ignore_errors=True)
         place = results / study / PLACE / name
