@@ -7,6 +7,7 @@ All sessions of an archive count. The time of an iteration, and the time of a ru
 the reference.
 """
 
+import math
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,8 @@ from tests.conftest import PROJECT
 REFERENCES = PROJECT / "results/reference"
 # The column that says how long an iteration takes, and the window of each run of the references (s).
 SECONDS, WINDOW = "wall_seconds", 3.5
+# Repetitions if the next level has no variance: the most that are practical.
+UNLIMITED = 50
 
 
 def main() -> None:
@@ -93,9 +96,26 @@ def iterations(study: Study) -> Iterator[dict]:
             value, block = found["value"], found["block"]
             yield {
                 **{"benchmark": benchmark, "metric": metric, "iteration_s": round(seconds, 2), "beside_s": round(beside, 2)},
-                **{"within": value.variance**0.5, "between": block.own**0.5},
-                "iterations": levels.optimum(value, block, seconds, beside),
+                **{"within": value.variance**0.5, "between": own(block) ** 0.5},
+                "iterations": optimum(value, block, seconds, beside),
             }
+
+
+def optimum(lower: levels.Component, higher: levels.Component, lower_seconds: float, higher_seconds: float) -> int:
+    """Return how often a level is repeated within the next one (Kalibera and Jones 2013, equation of section 8).
+
+    r_i = ceil(sqrt(c_{i+1} / c_i * T_i^2 / T_{i+1}^2)), with the seconds c of one repetition of each level and the
+    variances of comparisons. The result is UNLIMITED if the next level has no variance.
+    """
+    if not own(higher):
+        return UNLIMITED
+    ratio = higher_seconds / lower_seconds * max(0.0, lower.variance) / own(higher)
+    return min(UNLIMITED, max(1, math.ceil(math.sqrt(ratio) - 1e-9)))
+
+
+def own(component: levels.Component) -> float:
+    """Return the variance of a level that does not cancel in a comparison of two cells; not below 0."""
+    return max(0.0, component.variance - max(0.0, component.shared))
 
 
 def enough(found: list[dict]) -> dict[str, int]:
@@ -103,7 +123,7 @@ def enough(found: list[dict]) -> dict[str, int]:
 
     A metric that does not vary between runs would take as many as there is time for, and is ignored.
     """
-    limited = [row for row in found if row["iterations"] < levels.UNLIMITED]
+    limited = [row for row in found if row["iterations"] < UNLIMITED]
     return {row["benchmark"]: row["iterations"] for row in sorted(limited, key=lambda row: row["iterations"])}
 
 

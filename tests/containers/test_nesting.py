@@ -26,8 +26,9 @@ from plimsoll.runtimes.base import LABEL, Node
 from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.guests import guest_node, kernel, machine
-from plimsoll.runtimes.networks import far_host, second_host
 from plimsoll.runtimes.networks import host_networks as of_host_networks
+from plimsoll.runtimes.networks import second_host
+from plimsoll.runtimes.networks.host_networks import NEAR
 from plimsoll.services import daemon
 from plimsoll.workflow import unavailable_here
 
@@ -456,7 +457,7 @@ BROKEN = {
         lambda pair: of_host_networks.SWITCH.daemons[-1].kill(),
     ),
     "the virtual machine is killed": (0, "network/vm-emulated/bare/bridge/two", lambda pair: pair.client.process.kill()),
-    "the link is cut": (0.7, "network/bare/bare/host/two", lambda pair: output(["ip", "link", "set", far_host.NEAR, "down"])),
+    "the link is cut": (0.7, "network/bare/bare/host/two", lambda pair: output(["ip", "link", "set", NEAR, "down"])),
 }
 
 
@@ -506,13 +507,13 @@ def test_what_a_killed_measurement_of_a_network_made_on_this_host_is_removed_by_
     workspace.write()
     words = [python, "-c", KILLED, str(workspace.folder), "network/docker-nested/bare/host+bridge/two"]
     process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": "scripts"})
-    made = [Path("/sys/class/net") / name for name in (far_host.NEAR, of_host_networks.CHILDREN.device)]
+    made = [Path("/sys/class/net") / name for name in (NEAR, of_host_networks.CHILDREN.device)]
     end = time.monotonic() + 60
     while time.monotonic() < end and not all(path.exists() for path in made):
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert all(path.exists() for path in made) and f"-i {far_host.NEAR}" in output(["iptables-save"])
+    assert all(path.exists() for path in made) and f"-i {NEAR}" in output(["iptables-save"])
     assert workspace.run(PROCESSOR[0])["status"] == "valid"
     assert not any(path.exists() for path in made) and "plimsoll" not in output(["iptables-save"])
 

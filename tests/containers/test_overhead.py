@@ -26,7 +26,7 @@ from plimsoll.planning import planner
 from plimsoll.runtimes.base import LABEL, Scratch, Spec
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.commands import output
-from plimsoll.runtimes.networks import far_host
+from plimsoll.runtimes.networks import host_networks
 from plimsoll.services import daemon
 from plimsoll.services.containers import Services
 from plimsoll.workflow import unavailable_here
@@ -116,7 +116,7 @@ def ran_over_and_over(found) -> None:
     rows = DESIGN.readings.observations(built("li2018"), {"repetition": 1}, found)
     assert rows and all(row["value"] > 0 and row["wall_seconds"] > 0 for row in rows)
     assert {row["iteration"] for row in rows} == {one["iteration"] for one in found["iterations"] if one["counts"]}
-    assert volumes() == [] and not Path("/sys/class/net", far_host.NEAR).exists()
+    assert volumes() == [] and not Path("/sys/class/net", host_networks.NEAR).exists()
 
 
 def test_iperf_s_server_listens_where_its_client_reaches_it_and_nowhere_else(workspace, monkeypatch):
@@ -329,7 +329,7 @@ def test_a_server_that_does_not_listen_makes_the_run_fail(workspace, monkeypatch
     monkeypatch.setattr("plimsoll.services.containers.LISTENING", 1.0)
     found = workspace.run("iperf/bare")
     assert found["status"] == "failed" and "did not listen" in found["reason"]
-    assert not Path("/sys/class/net", far_host.NEAR).exists()
+    assert not Path("/sys/class/net", host_networks.NEAR).exists()
 
 
 def test_what_a_killed_measurement_of_bare_metal_s_disk_left_is_removed_by_the_next(workspace, python):

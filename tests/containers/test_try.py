@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -22,7 +23,7 @@ from plimsoll.runtimes.base import Spec
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.commands import output
 
-from tests import markdown, planted
+from tests import disks, markdown, planted
 from tests.conftest import PROJECT
 from tests.unit.test_program import of_command
 
@@ -66,6 +67,31 @@ def test_what_cannot_be_measured_is_told_in_a_sentence_and_leaves_nothing_runnin
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("plimsoll: ") and told in last
     assert not subprocess.run(["pgrep", "-f", "^sleep 6[01]$"], capture_output=True, text=True).stdout
+    assert not (tmp_path / "my-study.yaml").exists()
+
+
+def test_a_program_that_fills_the_disk_in_its_trial_is_told_in_a_sentence(tmp_path, monkeypatch):
+    """Only what it prints was watched."""
+    with disks.mounted(tmp_path / "disk", place := tmp_path / "small", 3 * 2**29):
+        monkeypatch.setenv("TMPDIR", str(place))
+        done = plimsoll(tmp_path, "try", "--dry-run", "--", "sh", "-c", "head -c 700000000 /dev/zero >big; sleep 62")
+        assert list(place.iterdir()) == []
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert last.startswith("plimsoll: It was ended before the disk of its working folder, of which 0.")
+    assert last.endswith(" GiB were free, was full (on this host): nothing was measured.")
+    assert not subprocess.run(["pgrep", "-f", "^sleep 62$"], capture_output=True, text=True).stdout
+
+
+def test_a_program_that_reaches_a_server_of_this_host_alone_is_told_where_it_does_not(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)"
+        done = plimsoll(tmp_path, "try", "--", "/usr/bin/python3", "-c", code, seconds=300)
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 2 and last.startswith("plimsoll: The program failed with exit status 1: ")
+    assert last.endswith(
+        "Connection refused (in a container of its image, whose network is not this host's): nothing was measured."
+    )
     assert not (tmp_path / "my-study.yaml").exists()
 
 
@@ -123,6 +149,17 @@ def test_a_program_with_other_answers_in_a_container_is_not_timed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_program_with_other_answers_in_a_container_is_not_timed_after_a_dry_run_either(tmp_path):
+    made = plimsoll(tmp_path, "try", "--dry-run", "--", "cat", "/proc/1/comm")
+    assert made.returncode == 0, made.stderr
+    text = (tmp_path / "my-study.yaml").read_text()
+    for _ in range(2):
+        done = plimsoll(tmp_path, "reproduce", "my-study.yaml", seconds=300)
+        assert done.returncode == 2 and "output differs between this host and a container" in done.stderr
+    assert (tmp_path / "my-study.yaml").read_text() == text and yaml.safe_load(text)["program"]["untried"]
+    assert not (tmp_path / "my-study/results/my-study").exists()
+
+
 @pytest.fixture
 def of_host(tmp_path):
     """The unpacked files of an image with a shell of this host, and with files where bare metal makes folders itself."""
@@ -169,6 +206,38 @@ def test_a_link_in_the_place_of_a_folder_of_an_image_does_not_lead_to_this_host(
         Spec("test", "bare", {"rootfs": str(of_host)}, tmp_path / "folder"), tmp_path / "new", tmp_path / "temporary"
     )
     assert output(node.inside(["sh", "-c", "echo /root/*"])) == "/root/*\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the root")
+def test_tmp_is_a_folder_on_the_disk_if_one_is_given_and_in_memory_without(of_host, tmp_path):
+    for name in ("new", "temporary", "folder", "tmp"):
+        (tmp_path / name).mkdir()
+    spec = Spec("test", "files", {"rootfs": str(of_host)}, tmp_path / "folder")
+    writes = ["sh", "-c", "echo here >/tmp/one && cat /tmp/one"]
+    mounted = {}
+    for tmp in (None, tmp_path / "tmp"):
+        node = ChangedRoot(spec, tmp_path / "new", tmp_path / "temporary", tmp=tmp)
+        assert output(node.inside(writes)) == "here\n"
+        places = [line.split()[1] for line in output(node.inside(["cat", "/proc/self/mounts"])).splitlines()]
+        mounted[tmp] = "/tmp" in places
+    assert [path.name for path in tmp_path.rglob("one")] == ["one"] and (tmp_path / "tmp/one").read_text() == "here\n"
+    assert list(mounted.values()) == [False, True]
+
+
+def test_folders_that_a_program_writes_in_a_containers_layers_are_seen(of_host, tmp_path):
+    """Its own folder and `/tmp` are not among them: a default with volumes has these on a disk anyway."""
+    (of_host / TIMED).parent.mkdir(parents=True)
+    shutil.copy2(timer.program_path(), of_host / TIMED)
+    tag, archive = f"plimsoll-test-layers-{os.getpid()}:1", tmp_path / "layers.tar"
+    with tarfile.open(archive, "w") as opened:
+        opened.add(of_host, ".")
+    client.output("import", str(archive), tag)
+    try:
+        writes = "; ".join(f"echo 1 >{folder}/new" for folder in (".", "/tmp", "/root/deep", "/var/lib/app"))
+        found = trial.layer_folders(of_command("sh", "-c", writes, limit=20.0), tag, {})
+    finally:
+        client.output("image", "rm", "--force", tag)
+    assert sorted(found) == ["/root/deep", "/var/lib/app"]
 
 
 def containers_of(tag: str) -> list[str]:
@@ -229,13 +298,14 @@ def measured(folder, *words: str) -> dict:
 def test_a_planted_quota_and_a_refused_call_are_named_with_their_steps(tmp_path):
     """The sides of a step are watched in a run of their own, which names the call."""
     (tmp_path / "run.py").write_text(planted.REFUSED)
-    told = measured(tmp_path, "--minutes", "3", "--width", "10%", "--", "/usr/bin/python3", "run.py")
+    told = measured(tmp_path, "--minutes", "8", "--width", "10%", "--", "/usr/bin/python3", "run.py")
     answer = " ".join(told["answer"])
-    assert f"come with {planted.LIMITS}" in answer
-    assert "come with the seccomp filter" in answer and "With --security-opt seccomp=unconfined it is" in answer
+    assert f" with {planted.LIMITS}" in answer
+    assert f" with {planted.FILTER}" in answer and "With --security-opt seccomp=unconfined it " in answer
     steps = {one["adds"]: one["differs"] for one in told["why"]}
     quota = steps[planted.LIMITS]
-    assert any("80000" in sentence for sentence in quota) and any("throttled seconds" in sentence for sentence in quota)
+    assert "processor quota and period (us): max before, 80000 100000 after" in quota
+    assert any("throttled seconds" in sentence for sentence in quota)
     assert steps[planted.FILTER][0].startswith("system calls refused only after: memfd_create (EPERM)")
     assert not any("memfd_create" in sentence for sentence in quota)
 
@@ -243,54 +313,37 @@ def test_a_planted_quota_and_a_refused_call_are_named_with_their_steps(tmp_path)
 @pytest.mark.long
 def test_two_planted_steps_are_named_and_what_gives_them_back_is_measured(tmp_path):
     (tmp_path / "run.sh").write_text(planted.TWO_STEPS)
-    made = plimsoll(tmp_path, "try", "--dry-run", "--minutes", "2", "--width", "10%", "--", "sh", "run.sh")
-    assert made.returncode == 0, made.stderr
-    calm(tmp_path / "my-study")
-    done = plimsoll(tmp_path, "reproduce", "my-study.yaml", seconds=1500)
-    assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads((tmp_path / "my-study/results/my-study/try.json").read_text())
+    told = measured(tmp_path, "--minutes", "8", "--width", "10%", "--", "sh", "run.sh")
     answer = " ".join(told["answer"])
-    assert "come with namespaces of processes and shared memory" in answer and "come with the seccomp filter" in answer
-    assert "With --ipc host it is" in answer and "With --security-opt seccomp=unconfined it is" in answer
+    assert f" with {planted.MEMORY}" in answer and f" with {planted.FILTER}" in answer
+    assert "With --ipc host it " in answer and "With --security-opt seccomp=unconfined it " in answer
     steps = {one["adds"]: one["differs"] for one in told["why"]}
-    assert any("shared memory" in sentence for sentence in steps[planted.PROCESSES])
+    assert any("shared memory" in sentence for sentence in steps[planted.MEMORY])
     assert "seccomp: 0 before, 2 after" in steps[planted.FILTER]
-
-
-# Appends small records as SQLite does: each is on the disk, with a journal that says how to undo it, before the next one.
-RECORDS = """
-import os, sys
-
-def write(path, content, mode):
-    with open(path, mode) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-path = sys.argv[1]
-for number in range(60):
-    write(path + "-journal", b"%8d" % number, "wb")
-    write(path, b"%120d" % number, "ab")
-    os.remove(path + "-journal")
-print(os.path.getsize(path))
-os.remove(path)
-"""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("path", "in_layer"), [("/tmp/records", True), ("records", False)], ids=["layer", "volume"])
-def test_records_in_a_containers_layer_are_told_with_the_volume_that_they_could_be_on(tmp_path, path, in_layer):
-    """In the level `files` /tmp is in memory, so a layer costs what a disk does. The program's folder is always a volume."""
-    (tmp_path / "run.py").write_text(RECORDS)
-    told = measured(tmp_path, "--minutes", "6", "--width", "10%", "--", "/usr/bin/python3", "run.py", path)
-    of_wall = [one for one in told["comparisons"] if one["metric"] == "wall"]
-    [container] = [one for one in of_wall if (one["stage"], one["runtime"], one["against"]) == ("first", "docker", "files")]
-    assert (container["change"] > 1) == in_layer, told["answer"]
+def test_a_containers_layer_is_told_apart_from_its_root_file_system_and_from_a_volume(tmp_path, path, in_layer):
+    """The program's folder is always a volume, and the level `files` writes where this host does."""
+    (tmp_path / "run.sh").write_text(planted.IN_LAYER)
+    told = measured(tmp_path, "--minutes", "8", "--width", "10%", "--", "sh", "run.sh", path)
+    of_first = {
+        (one["runtime"], one["against"]): one["change"]
+        for one in told["comparisons"]
+        if one["metric"] == "wall" and one["stage"] == "first"
+    }
+    # In memory it took an eighth of the time.
+    assert abs(of_first["files", "host"]) < 0.5, of_first
+    assert (of_first["docker", "files"] > 0.5) == in_layer, told["answer"]
     if in_layer:
-        answer, layer = " ".join(told["answer"]), "the container's root file system and its cgroup's limits"
-        assert f"come with {layer}" in answer and "With --volume /tmp --volume /var/tmp it is " in answer
+        answer = " ".join(told["answer"])
+        assert f" with {planted.LAYER}" in answer and "With --volume for each folder that it writes it " in answer
         steps = {one["adds"]: one["differs"] for one in told["why"]}
-        assert "file system of files written in /tmp: tmpfs before, overlay after" in steps[layer]
+        assert any(
+            re.fullmatch(r"file system of files written in /tmp: \w+ before, overlay after", one)
+            for one in steps[planted.LAYER]
+        )
 
 
 def saved(folder) -> None:

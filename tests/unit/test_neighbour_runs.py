@@ -1,6 +1,5 @@
 """A program beside the one that is timed: the loop that keeps it up, cells, what it costs, and the sentence about it."""
 
-import math
 import shutil
 import subprocess
 import time
@@ -106,8 +105,12 @@ def test_runs_beside_a_neighbour_are_in_one_block_with_those_without(monkeypatch
         *("alone/host", "alone/docker", "same/host", "same/docker", "other/docker"),
     ]
     made["program"] = {**made["program"], "expected_seconds": 1.0, "runs": 1}
-    each = stages.block_seconds(made["program"], ["host", "docker"]) / 2
-    assert math.isclose(stages.missing(made, tmp_path, ALONE, ["host", "docker"]), stages.LEAST * 5 * each)
+    cells = stages._cells(made, ALONE, ["host", "docker"])
+    # Two cells of this host and three of Docker's, of two runs each.
+    assert stages.block_seconds(made["program"], cells) == pytest.approx(2 * 0.2 + 3 * 1.0 + 5 * 2)
+    assert stages.missing(made, tmp_path, ALONE, ["host", "docker"]) == stages.LEAST * stages.block_seconds(
+        made["program"], cells
+    )
     assert "Singularity" in neighbour_runs.left_out(["docker", "singularity"]) and neighbour_runs.left_out(["docker"]) is None
 
 

@@ -10,6 +10,7 @@ import pytest
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.features.try_program import files, recipe, timer
 
+from tests.unit import test_try_runs as runs
 from tests.unit.test_program import of_command
 
 traced = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
@@ -76,6 +77,17 @@ def test_a_watched_run_that_reached_its_limit_is_told(tmp_path):
     files._opened(of_command("true", limit=60.0), told.append)
     assert len(told) == 1
     assert not subprocess.run(["pgrep", "-f", "^sleep 2469$"], capture_output=True).stdout
+
+
+@traced
+def test_a_watched_run_that_fills_the_disk_is_ended_and_told(monkeypatch):
+    runs.fill_early(monkeypatch)
+    wanted = (
+        r"^It was ended before the disk of its working folder, .* \(while its files were watched\): nothing was measured\.$"
+    )
+    with pytest.raises(PlimsollError, match=wanted):
+        files._opened(of_command("sh", "-c", runs.FILLS.format(2470), limit=60.0))
+    assert not runs.running("sleep 2470")
 
 
 @pytest.mark.parametrize("there", [True, False])

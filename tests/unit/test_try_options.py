@@ -144,3 +144,17 @@ def test_the_digest_of_a_folder_takes_names_that_are_not_utf_8(tmp_path):
     first = study.digest_of(tmp_path)
     os.rename(os.fsencode(tmp_path) + b"/\xff", os.fsencode(tmp_path) + b"/\xfd")
     assert study.digest_of(tmp_path) != first
+
+
+@pytest.mark.parametrize(("number", "allowed"), [(-1, False), (0, False), (1, True), (4, True), (5, False), (10**6, False)])
+def test_threads_have_a_processor_each(monkeypatch, number, allowed):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 4, 6})
+    if allowed:
+        assert study_options.of_threads(number)["OMP_NUM_THREADS"] == str(number)
+        return
+    with pytest.raises(PlimsollError, match=f"--threads {number}: this host has 4 processors, .* Give a number from 1 to 4."):
+        study_options.of_threads(number)
+
+
+def test_without_a_number_threads_are_the_programs_own():
+    assert study_options.of_threads(None) == {}

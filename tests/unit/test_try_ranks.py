@@ -306,7 +306,7 @@ def test_the_step_at_which_messages_go_by_the_network_is_named_with_what_gives_i
     assert [row.runtime for row in found[found["stage"] == STEPS].itertuples() if side_differences.is_costly(row)] == [
         "docker-shared-daemon"
     ]
-    assert any("come with a daemon of Open MPI in each container" in one for one in program_answer.answer(OF_RANKS, found))
+    assert any("comes with a daemon of Open MPI in each container" in one for one in program_answer.answer(OF_RANKS, found))
     assert stages.remedies_of(found) == ["docker-split", "docker-shared"]
 
 

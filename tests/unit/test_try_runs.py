@@ -14,6 +14,7 @@ from plimsoll.designs.program.factors import FIRST, HOST
 from plimsoll.errors import Incomplete, PlimsollError, Unavailable
 from plimsoll.features.try_program import __main__ as trying
 from plimsoll.features.try_program import stages, study, timer, trial
+from plimsoll.host import disk
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.unit.test_program import RUN, STUDY, of_command, printed
@@ -80,6 +81,44 @@ def test_a_trial_without_end_of_its_output_is_stopped_while_it_runs(monkeypatch)
     with pytest.raises(PlimsollError, match=r"^It wrote more than 1 MiB to its stdout.txt \(on this host\): nothing was mea"):
         trial.on_host(of_command("yes", "plimsoll-endless", limit=50.0), timer.program_path())
     assert time.monotonic() - began < 25 and not running("yes plimsoll-endless")
+
+
+def fill_early(monkeypatch) -> None:
+    """Make every disk count as full as soon as 4 MiB of it were taken."""
+    monkeypatch.setattr(disk, "LEFT_BYTES", 2**62)
+    monkeypatch.setattr(disk, "TAKEN_BYTES", 2**22)
+
+
+# A file system may keep zeros in no space.
+FILLS = "head -c 50000000 /dev/urandom >big; sleep {}"
+
+
+def test_a_trial_that_fills_the_disk_of_its_folder_is_ended_and_told(monkeypatch):
+    fill_early(monkeypatch)
+    began = time.monotonic()
+    wanted = (
+        r"^It was ended before the disk of its working folder, of which .* was full \(on this host\): nothing was measured\.$"
+    )
+    with pytest.raises(PlimsollError, match=wanted):
+        trial.on_host(of_command("sh", "-c", FILLS.format(3476), limit=100.0), timer.program_path())
+    assert time.monotonic() - began < 50 and not running("sleep 3476")
+
+
+@pytest.mark.parametrize(
+    ("of_image", "said", "told"),
+    [
+        ({}, "socket: [Errno 111] Connection refused", "(there, whose network is not this host's)"),
+        ({}, "curl: (6) Could not resolve host: data", "(there, whose network is not this host's)"),
+        ({}, "out of memory", "(there)"),
+        (None, "socket: [Errno 111] Connection refused", "(there)"),
+    ],
+)
+def test_a_program_that_lacks_the_network_in_a_container_is_told_so_in_a_sentence(of_image, said, told):
+    asked = of_command("sh", "-c", f"echo '{said}' >&2; exit 3", limit=20.0)
+    command = lambda folder, words: [str(timer.program_path()), *words]  # noqa: E731 - a name for one expression
+    with pytest.raises(PlimsollError) as refused:
+        trial._tried(asked, command, "there", of_image)
+    assert str(refused.value) == f"The program failed with exit status 3: {said} {told}: nothing was measured."
 
 
 def test_a_trial_that_does_not_end_or_start_is_told(monkeypatch):
@@ -265,13 +304,16 @@ def test_a_refusal_has_another_status_than_a_loss(guarded, monkeypatch, capsys):
 
 
 def test_the_answer_is_printed_before_a_file_that_cannot_be_written_is_told(guarded, monkeypatch, capsys, tmp_path):
-    answer = {"answer": ["Docker makes it 3 % slower."], "why": []}
+    answer = {"answer": ["Docker makes it 3 % slower."], "why": [], "unavailable": {"podman": "it is not installed"}}
     monkeypatch.setattr(trying, "_measured", lambda *_: (None, None))
     monkeypatch.setattr(trying, "_answered", lambda *_: answer)
     monkeypatch.setattr("plimsoll.features.try_program.program_answer.hyperfine", lambda *_: {})
     monkeypatch.setattr(trying, "_judged", lambda *_: pytest.fail("it was judged"))
     assert guarded(["my-study", "--hyperfine", str(tmp_path / "missing/times.json")]) == 1
     said = capsys.readouterr()
-    assert "Docker makes it 3 % slower." in said.out and "Traceback" not in said.err
+    assert (
+        "Docker makes it 3 % slower.\nNot measured here: Podman (it is not installed).\n" in said.out
+        and "Traceback" not in said.err
+    )
     [line] = said.err.splitlines()
     assert "missing/times.json cannot be written (No such file or directory). What was measured is kept" in line

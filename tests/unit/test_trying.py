@@ -99,12 +99,12 @@ def test_variables_of_a_sif_are_its_own_and_not_apptainers():
 @pytest.mark.skipif(os.geteuid() != 0 or not cgroup.hierarchies(), reason="only root makes such cgroups")
 def test_the_cgroup_of_a_killed_run_is_removed_by_the_sweep_of_bare_metal(monkeypatch):
     monkeypatch.setattr("plimsoll.runtimes.networks.host_networks.ALL", ())
-    name = f"{LABEL}/test-{os.getpid()}"
-    made = cgroup.make_plain(name, cgroup.mounts())
+    own = f"test-{os.getpid()}"
+    made = cgroup.make(LABEL, [own], cgroup.mounts())
     # Other tests may have groups beside this one.
     monkeypatch.setattr(
         "plimsoll.runtimes.bare.cgroup.remove",
-        lambda parent, remove=cgroup.remove: remove(f"{parent}/{name.partition('/')[2]}"),
+        lambda parent, remove=cgroup.remove: remove(f"{parent}/{own}"),
     )
     assert all(group.is_dir() for group in made)
     runtimes.find("bare").sweep()

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from plimsoll.designs.program import quotas, side_differences, watched_run
+from plimsoll.designs.program import process_view, quotas, side_differences, watched_run
 from plimsoll.designs.program.factors import FIRST, LOOK, STEPS
 from plimsoll.features.try_program import stages, timer
 from plimsoll.measuring.noise import Snapshot
@@ -150,3 +150,80 @@ def test_a_wait_for_the_containers_own_quota_is_its_cost_and_disturbs_nothing(mo
     assert side_differences.differences(programs.recorded({}, {}), slow) == [
         "throttled seconds: 0.00 before, 3.00 after, in all runs"
     ]
+
+
+# Makes folders and names in five ways, and prints whether the kernel has openat2.
+NAMES = """
+import ctypes, os, struct
+os.chdir({folder!r})
+os.mkdir("made/new")
+os.mkdir({folder!r} + "/absolute/new/")
+os.rename("read/a", "moved/b")
+os.mkdir("new", dir_fd=os.open("relative", os.O_RDONLY))
+open("moved/b").close()
+try:
+    os.mkdir("refused/there")
+except FileExistsError:
+    pass
+how = struct.pack("QQQ", os.O_WRONLY | os.O_CREAT, 0o600, 0)
+print(ctypes.CDLL(None).syscall(437, -100, b"opened/c", how, len(how)) >= 0)
+"""
+
+
+def test_folders_in_which_a_program_makes_names_are_among_those_that_it_writes(built, tmp_path):
+    ways = ("made", "absolute", "moved", "relative", "opened")
+    for name in (*ways, "read", "refused/there"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "read/a").write_text("x")
+    seen = watch(built, tmp_path / "run", "/usr/bin/python3", "-c", NAMES.format(folder=str(tmp_path)))
+    places = (name.removeprefix(watched_run.WRITTEN_IN) for name in seen["settings"])
+    printed = (tmp_path / "run/0/stdout.txt").read_text().strip()
+    expected = {str(tmp_path / name) for name in (ways if printed == "True" else ways[:-1])}
+    assert printed in ("True", "False")
+    assert {place for place in places if Path(place).parent == tmp_path} == expected
+
+
+OF_OPENBLAS = b"\0OpenBLAS : warning\0OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH\0"
+OF_GLIBC = b"\0GNU C Library (Debian GLIBC 2.36-9+deb12u10) stable release version 2.36.\nCopyright\0"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "version"),
+    [
+        ("libblas.so.3", OF_OPENBLAS, "OpenBLAS 0.3.21"),
+        ("libscipy_openblas64_-ff.so", OF_OPENBLAS, "OpenBLAS 0.3.21"),
+        ("libblas.so.3.11.0", b"reference", None),
+        ("libz.so.1", OF_OPENBLAS, None),
+        ("libc.so.6", OF_GLIBC, "glibc 2.36"),
+        ("libc-2.31.so", OF_GLIBC, "glibc 2.36"),
+        ("libcrypto.so.3", OF_GLIBC, None),
+    ],
+)
+def test_the_version_of_a_library_is_read_from_its_bytes_up_to_a_limit(tmp_path, monkeypatch, name, content, version):
+    (tmp_path / name).write_bytes(content)
+    assert process_view.version_of(tmp_path / name) == version
+    monkeypatch.setattr(process_view, "MOST_LIBRARY_BYTES", 20)
+    assert process_view.version_of(tmp_path / name) is None
+
+
+def test_the_version_of_this_c_library_is_what_it_says_itself():
+    found = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libc.so.6" in line}
+    if not found:
+        pytest.skip("Python runs with another C library than glibc")
+    assert process_view.version_of(Path(*found)) == os.confstr("CS_GNU_LIBC_VERSION")
+
+
+def test_builds_and_versions_of_mapped_files_have_the_paths_that_the_program_sees(tmp_path):
+    root, run = tmp_path / "image", tmp_path / "run"
+    (root / "usr/lib").mkdir(parents=True)
+    (run / "work").mkdir(parents=True)
+    for path, content in ((root / "usr/lib/libblas.so.3", OF_OPENBLAS), (run / "work/libblas.so", OF_OPENBLAS)):
+        path.write_bytes(content)
+    places = ("/usr/lib/libblas.so.3", "/usr/lib/gone.so", f"{run}/work/libblas.so", "[vdso]")
+    lines = [f"7f0{number}-7f1{number} r-xp 00000000 08:01 1 {place}" for number, place in enumerate(places)]
+    (run / "mapped").write_text("\n".join([*lines, "8f0-8f1 r--p 00000000 08:01 1 /usr/lib/data.so"]))
+    seen = {"mapped": {"/usr/lib/libblas.so.3": "none"}, "versions": {"/usr/lib/libblas.so.3": "OpenBLAS 0.3.21"}}
+    assert process_view.mapped(run, root) == seen
+    # Without a container, files have their paths on this host.
+    (run / "mapped").write_text(f"7f0-7f1 r-xp 00000000 08:01 1 {root}/usr/lib/libblas.so.3")
+    assert process_view.mapped(run, root) == seen

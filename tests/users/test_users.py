@@ -266,11 +266,28 @@ def test_a_container_of_a_user_of_podman_may_do_what_the_table_says_and_no_more(
     if missing := podman_lacks(user):
         pytest.skip(missing)
     assert "podman-rootless E2" in records(user)  # it has the image
-    done = user.python("-c", LOOK, privileges.LOOKING)
+    done = user.python("-c", LOOK, privileges.LOOKING, "podman-rootless")
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     inside, host = privileges.told(seen["inside"]), privileges.told(seen["host"])
     privileges.compare("podman-rootless", inside, host, {"FOLDER": seen["folder"]})
+
+
+@pytest.mark.parametrize(
+    ("level", "shared", "in_layer"),
+    [("podman-rootless-volumes", True, False), ("podman-rootless-filtered", True, True), ("podman-rootless", False, True)],
+)
+def test_each_step_of_a_user_of_podman_adds_one_thing(with_podman, level, shared, in_layer):
+    user = with_podman
+    if missing := podman_lacks(user):
+        pytest.skip(missing)
+    assert "podman-rootless E2" in records(user)  # it has the image
+    done = user.python("-c", LOOK, "readlink /proc/self/ns/net; stat -f -c %T /tmp", level)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    (network, kind), (of_host, _) = seen["inside"].split(), seen["host"].split()
+    assert (network == of_host) == shared
+    assert (kind in ("overlayfs", "fuseblk", "fuse")) == in_layer, kind
 
 
 LOOK = """
@@ -279,7 +296,7 @@ from plimsoll import runtimes
 from plimsoll.runtimes.base import LABEL, Spec
 from plimsoll.runtimes.commands import output
 from plimsoll.measuring import lock
-words, podman = ["sh", "-c", sys.argv[1]], runtimes.find("podman-rootless")
+words, podman = ["sh", "-c", sys.argv[1]], runtimes.find(sys.argv[2])
 with open("results/images/hpcc.json") as file:
     image = json.load(file)
 folder = lock.temporary_folder("look")

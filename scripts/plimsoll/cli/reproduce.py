@@ -32,6 +32,17 @@ def reproduce(
     claims: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="With --from: judge by claims of your own. Repeatable.")
     ] = None,
+    fail_above: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="With a file of `plimsoll try`: as that command has it.")
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export-hyperfine", metavar="FILE", help="With a file of `plimsoll try`: as that command has it."),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With a file of `plimsoll try`: as that command has it.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="With a file of `plimsoll try`: print JSON, for a program.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be measured, and how long.")] = False,
     set_up: options.SetUp = True,
     verbose: options.Verbose = False,
@@ -52,6 +63,13 @@ def reproduce(
       plimsoll reproduce my-study.yaml                 # a study that `plimsoll try` has written
       plimsoll reproduce --from plimsoll-liu2020.zip   # everything from an archive
     """
+    of_file = any(each.endswith(".yaml") for each in studies or ())
+    of_answer = {"fail_above": fail_above, "json": json, "export": export, "junit": junit}
+    if any(of_answer.values()) and not of_file:
+        raise PlimsollError(
+            "--fail-above, --json, --junit and --export-hyperfine are about a study that `plimsoll try` has written. Nothing "
+            "was measured. Name its file, such as my-study.yaml."
+        )
     if archive:
         measure_commands.refuse_with_archive(
             studies, hours, minutes, figure, profile, directory, image, runtimes, config, dry_run
@@ -65,9 +83,9 @@ def reproduce(
             "claims: --from FILE."
         )
     measure_own = features.find("measure_own")
-    if measure_own and studies and any(each.endswith(".yaml") for each in studies):
+    if measure_own and of_file:
         others = (hours, minutes, figure, profile, directory, image, runtimes, config)
-        return measure_own(studies, any(others), dry_run)
+        return measure_own(studies, any(others), dry_run, **of_answer)
     selection = measure_commands.read_selection(studies, profile, config, runtimes)
     time = measure_commands.time_of(hours, minutes, selection)
     targets = measure_commands.figures(selection, figure)

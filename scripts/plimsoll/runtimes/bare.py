@@ -36,7 +36,7 @@ class Bare(Runtime):
     name = "bare"
     label = "Bare metal"
     colour, hatch = "#4d4d4d", ""
-    containers = False
+    has_containers = False
     bound = True
 
     def privileges(self) -> Privileges:

@@ -199,7 +199,7 @@ class Runtime(ABC):
     - `colour` and `hatch` are its signs in figures. With None the figures choose them.
     - `form` is the form of an image in the store from which nodes are started, if that is a file. Engines keep images
       of their own.
-    - `containers` is false where nodes are not contained.
+    - `has_containers` is false where nodes are not contained.
     - `merged`: the nodes of a run become one container.
     - `nested`: each node is in a container of its own, its parent.
     - `own_kernels`: nodes are virtual machines.
@@ -221,7 +221,7 @@ class Runtime(ABC):
     colour: str | None = None
     hatch: str | None = None
     form = UNPACKED
-    containers = True
+    has_containers = True
     merged = False
     nested = False
     own_places = bound = services = False

@@ -1,13 +1,18 @@
 # Runs a program on bare metal that finds the files of an image at their paths in the image: its root becomes a folder
 # with them.
 #
-#   changed-root.sh ROOTFS NEW FOLDER TEMPORARY PROGRAM...
+#   changed-root.sh [--tmp TMP] ROOTFS NEW FOLDER TEMPORARY PROGRAM...
 #
 # NEW is an empty folder in which the new root is put together. The image's files can only be read, FOLDER is at its own
-# path, and TEMPORARY is /var/tmp. /tmp is empty. In /root, /run and /var are the image's files, and new ones are in
-# memory. The program runs in its own mount namespace, and all mounts disappear with it. It has the variables that a
-# container has, and the run's.
+# path, TEMPORARY is /var/tmp, and TMP is /tmp. Without TMP, /tmp is empty and in memory. In /root, /run and /var are the
+# image's files, and new ones are in memory. The program runs in its own mount namespace, and all mounts disappear with
+# it. It has the variables that a container has, and the run's.
 set -e
+tmp=
+if [ "$1" = --tmp ]; then
+    tmp=$2
+    shift 2
+fi
 rootfs=$1 new=$2 folder=$3 temporary=$4
 shift 4
 
@@ -43,6 +48,7 @@ for name in dev proc sys; do
     mount --rbind "/$name" "$new/$name"
 done
 mount --bind "$temporary" "$new/var/tmp"
+[ -z "$tmp" ] || mount --bind "$tmp" "$new/tmp"
 put "$rootfs" "$new" "${folder#/}"
 # These were there, so their content was left out. A link would lead out of the image.
 for name in root run var; do

@@ -4,14 +4,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from plimsoll import runtimes, spelling
-from plimsoll.errors import Outage, PlimsollError, Unavailable
+from plimsoll.errors import Outage, PlimsollError, Unavailable, say
 from plimsoll.interchange import Image
 from plimsoll.measuring import lock
 from plimsoll.runtimes.base import LABEL, Node, Runtime, Spec
@@ -89,7 +88,7 @@ def put_right(runtime: Runtime) -> None:
     try:
         runtime.tried()
     except Unavailable as problem:
-        print(f"plimsoll: what {runtime.label} leaves could not be removed: {problem}.", file=sys.stderr)
+        say(f"what {runtime.label} leaves could not be removed: {problem}.")
 
 
 def _question(lacking: dict[str, str]) -> str:
@@ -130,7 +129,7 @@ def _observed(runtime: Runtime, image: Image, restore: Callable[[Image], None]) 
 
 def _restore(image: Image, changed: str, restore: Callable[[Image], None], reason: Unavailable) -> None:
     """Make an image again after `changed` was found, and print a message. Raise Unavailable if that fails."""
-    print(f"plimsoll: {image_gone(image, changed).cause}: it is made again from its copy.", file=sys.stderr, flush=True)
+    say(f"{image_gone(image, changed).cause}: it is made again from its copy.")
     try:
         restore(image)
     except (Outage, Unavailable, OSError) as problem:
@@ -153,7 +152,7 @@ def observe(runtime: Runtime, image: Image) -> dict:
 
 
 def _observe(runtime: Runtime, image: Image, identity: str, folder: Path) -> dict:
-    number = 2 if runtime.containers else 1
+    number = 2 if runtime.has_containers else 1
     specs = [Spec(identity, f"{LABEL}-{identity}-c{i}", image, folder) for i in range(number)]
     shutil.copy(PROBE, folder)
     nodes = runtime.start(specs)

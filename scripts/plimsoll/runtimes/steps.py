@@ -4,7 +4,9 @@ The design `program` measures them, to find which part of a container costs a pr
 for each engine with Docker's command line (`of_engine`). What one option gives back of the default is a step too (`with_`).
 """
 
+import os
 import re
+import resource
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup
 from plimsoll.runtimes.apptainer import Singularity
-from plimsoll.runtimes.base import HOST, LABEL, Node, Runtime, needs_root, without_variables
+from plimsoll.runtimes.base import HOST, LABEL, SHARED_MEMORY, Node, Runtime, Spec, needs_root, without_variables
 from plimsoll.runtimes.changed_root import ChangedRoot
 from plimsoll.runtimes.docker import Docker
 from plimsoll.runtimes.engine import Engine
@@ -22,6 +24,8 @@ from plimsoll.runtimes.podman_rootless import PodmanRootless
 
 # Folders that a program may write to without being told, and that a volume takes out of a container's layers.
 WRITTEN = ("/tmp", "/var/tmp")
+VOLUMES = tuple(word for folder in WRITTEN for word in ("--volume", folder))
+OF_VOLUMES = f"volumes for {' and '.join(WRITTEN)}"
 # Names of the capabilities by their numbers (linux/capability.h).
 CAPABILITIES = (
     *("CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP"),
@@ -32,7 +36,12 @@ CAPABILITIES = (
 )
 BOUND = re.compile(r"^CapBnd:\s*([0-9a-f]+)$", re.MULTILINE)
 NO_FILTER = ("--security-opt", "seccomp=unconfined")
-HOST_PROCESSES = ("--ipc", "host", "--pid", "host")
+# Podman refuses a first process of its own (--init) where there is no process namespace.
+HOST_IPC, HOST_PID = ("--ipc", "host"), ("--pid", "host", "--init=false")
+# Controllers that limit a container, and resources that an engine limits (setrlimit).
+CONTROLLERS = ("cpu", "memory", "cpuset")
+LIMITED = ("core", "memlock", "nofile", "nproc", "stack")
+NO_CONTAINER = "running a program with the image's files and no container"
 
 
 def all_capabilities() -> tuple[str, ...]:
@@ -61,7 +70,7 @@ class AsInstalled(Runtime):
     name = "host"
     label = "This host"
     colour, hatch = "#000000", ""
-    containers = False
+    has_containers = False
 
     def check(self) -> str:
         """Return a text that says which files the program has."""
@@ -82,112 +91,153 @@ class Files(Runtime):
     name = "files"
     label = "Image's files"
     colour, hatch = "#4d4d4d", ""
-    containers = False
+    has_containers = False
 
     def check(self) -> str:
         """Return what makes the root. Raise Unavailable for a user who is not root."""
-        needs_root("running a program with the image's files and no container")
+        needs_root(NO_CONTAINER)
         return "changed root"
 
     def start(self, specs, on=HOST) -> list[Node]:
         """Make the folders of each node, and return the nodes. A spec needs a `temporary` folder."""
-        return [self._node(spec) for spec in specs]
-
-    def _node(self, spec, groups: Sequence[Path] = ()) -> Node:
-        new, written = spec.temporary / "root", spec.temporary / "written"
-        for folder in (new, written):
-            folder.mkdir(exist_ok=True)
-        return ChangedRoot(spec, new, written, groups)
+        return [ChangedRoot(spec, **folders_of(spec)) for spec in specs]
 
 
-class FilesInGroup(Files):
-    """The image's files in no container, in a cgroup of their own that limits nothing.
+def folders_of(spec: Spec) -> dict[str, Path]:
+    """Make the folders that a node with another root needs, and return them by ChangedRoot's names.
 
-    A killed run's cgroup is below LABEL, and bare metal's sweep removes it.
+    They are where this host's own temporary files are. So files cost there what they cost on this host.
+    """
+    made = {name: spec.temporary / name for name in ("new", "temporary", "tmp")}
+    for folder in made.values():
+        folder.mkdir(exist_ok=True)
+        # All users may write to /tmp and /var/tmp.
+        folder.chmod(0o1777)
+    return made
+
+
+class InCgroup(ChangedRoot):
+    """The image's files in no container, in the cgroup of a `container` that only waits, with its resource limits.
+
+    Raise Unavailable if the container has ended.
     """
 
-    name = "files-cgroup"
-    label = "Image's files, in a cgroup"
-    colour, hatch = "#7f7f7f", ".."
-    variant_of = "files"
+    def __init__(self, spec: Spec, container: Node):
+        process, mounted = min(cgroup.members(container.groups), default=None), cgroup.mounts()
+        if process is None:
+            raise Unavailable(f"the container {container.name} has ended")
+        groups = dict.fromkeys(cgroup.of_process(process, mounted, name) for name in CONTROLLERS)
+        super().__init__(spec, **folders_of(spec), limited=[group for group in groups if group])
+        self.container, self.limits = container, limits_of(process)
+
+    def enter(self, program, folder=None, *, without=(), keep_binding=False) -> list[str]:
+        return [*self.limits, *super().enter(program, folder, without=without)]
+
+
+def limits_of(process: int) -> list[str]:
+    """Return the prefix that gives a command the resource limits of a process."""
+    held = {name: resource.prlimit(process, getattr(resource, f"RLIMIT_{name.upper()}")) for name in LIMITED}
+    words = {name: ["unlimited" if one == resource.RLIM_INFINITY else str(one) for one in pair] for name, pair in held.items()}
+    return ["prlimit", *(f"--{name}={soft}:{hard}" for name, (soft, hard) in words.items())]
+
+
+class OfCgroup:
+    """Part of an engine's step that has the cgroup of a container, and is in no container."""
+
+    services = False
+
+    def check(self) -> str:
+        """Return the engine's version. Raise Unavailable for a user who is not root, and if the engine does not work."""
+        needs_root(NO_CONTAINER)
+        return super().check()
 
     def start(self, specs, on=HOST) -> list[Node]:
-        """Make a cgroup for each node. Raise Unavailable if the kernel refuses."""
-        mounted = cgroup.mounts()
-        try:
-            made = [cgroup.make_plain(self._group(spec), mounted) for spec in specs]
-        except OSError as problem:
-            raise Unavailable(f"a cgroup could not be made: {problem}") from problem
-        return [self._node(spec, groups) for spec, groups in zip(specs, made, strict=True)]
+        """Start a container for each node, and return nodes in the containers' cgroups."""
+        # The command of the image only waits.
+        more = {"command": (), "network": HostNetwork()}
+        waiting = [spec._replace(name=f"{LABEL}-{spec.run}-c0", group=self.group_of(spec.run), **more) for spec in specs]
+        containers = super().start(waiting, on)
+        return [InCgroup(spec, container) for spec, container in zip(specs, containers, strict=True)]
 
     def stop(self, nodes) -> None:
-        """Remove the nodes' cgroups."""
+        """Remove the containers, and the group that they were in."""
+        super().stop([node.container for node in nodes])
         for node in nodes:
-            cgroup.remove(self._group(node.spec))
+            cgroup.remove(node.container.spec.group.strip("/"))
 
-    def _group(self, spec) -> str:
-        return f"{LABEL}/{spec.run}"
+
+def variant(runtime: Runtime, suffix: str, says: str, parts: tuple[type, ...] = (), **more) -> Runtime:
+    """Return a runtime like another one. Its name ends in `suffix`, and its label in `says`.
+
+    `parts` are classes before that of the other one, and `more` are members of its own class.
+    """
+    kind = type(runtime)
+    members = {
+        "name": f"{runtime.name}-{suffix}",
+        "label": f"{runtime.label}, {says}",
+        "colour": None,
+        "hatch": None,
+        "variant_of": runtime.name,
+        # The other runtime itself finds and removes leftovers.
+        "left": lambda self: [],
+        "sweep": lambda self: None,
+        "forget": lambda self: [],
+        **more,
+    }
+    return type(f"{kind.__name__}{suffix.title().replace('-', '')}", (*parts, kind), members)()
+
+
+def step(engine: Engine, suffix: str, says: str, words: Sequence[str] = (), **more) -> Runtime:
+    """Return a variant of an engine, whose containers have the engine's default options and these `words`."""
+    kind = type(engine)
+    return variant(engine, suffix, says, options=property(lambda self: (*_options_of(kind, self), *words)), **more)
 
 
 def of_engine(engine: Engine) -> list[Runtime]:
     """Return the steps of an engine: its default less one part after the other, and its default with one option each."""
-    kind, name, label, own = type(engine), engine.name, engine.label, HostNetwork()
-
-    def step(suffix: str, says: str, words: Sequence[str], network=None, before: str | None = None) -> Runtime:
-        members = {
-            "name": f"{name}-{suffix}",
-            "label": f"{label}, {says}",
-            "colour": None,
-            "hatch": None,
-            "variant_of": before or name,
-            "options": property(lambda self: (*_options_of(kind, self), *words)),
-            # The engine itself finds and removes leftovers of all of these.
-            "left": lambda self: [],
-            "sweep": lambda self: None,
-            "forget": lambda self: [],
-            **({"network": network} if network else {}),
-        }
-        return type(f"{kind.__name__}{suffix.title().replace('-', '')}", (kind,), members)()
-
-    capable = all_capabilities()
-    volumes = [word for folder in WRITTEN for word in ("--volume", folder)]
+    capable, own = all_capabilities(), {"network": HostNetwork()}
+    free = (*capable, *NO_FILTER)
+    shared = (*HOST_IPC, *HOST_PID, *free)
     return [
-        step("open", "on the host's namespaces, unconfined", (*HOST_PROCESSES, *capable, *NO_FILTER), own, "files"),
-        step("processes", "with processes and shared memory of its own, unconfined", (*capable, *NO_FILTER), own),
-        step("unfiltered", "with usual capabilities", NO_FILTER, own),
-        step("filtered", "with its seccomp filter, on the host's network", (), own),
-        step("with-volumes", f"volumes for {' and '.join(WRITTEN)}", volumes),
-        step("with-ipc", "--ipc host", ("--ipc", "host")),
-        step("with-capabilities", "all capabilities", capable),
-        step("with-seccomp", "--security-opt seccomp=unconfined", NO_FILTER),
+        variant(engine, "cgroup", "its cgroup and limits alone", (OfCgroup,)),
+        step(engine, "volumes", f"on the host's namespaces, unconfined, {OF_VOLUMES}", (*shared, *VOLUMES), **own),
+        step(engine, "open", "on the host's namespaces, unconfined", shared, **own),
+        step(engine, "pid", "with processes of its own, unconfined", (*HOST_IPC, *free), **own),
+        step(engine, "ipc", "with shared memory of its own, unconfined", free, **own),
+        step(engine, "unfiltered", "with usual capabilities", NO_FILTER, **own),
+        step(engine, "filtered", "with its seccomp filter, on the host's network", **own),
+        step(engine, "with-volumes", OF_VOLUMES, VOLUMES),
+        step(engine, "with-shm", "shared memory as large as this host's", _as_much_shared_memory()),
+        step(engine, "with-ipc", "--ipc host", HOST_IPC),
+        step(engine, "with-capabilities", "all capabilities", capable),
+        step(engine, "with-seccomp", "--security-opt seccomp=unconfined", NO_FILTER),
     ]
+
+
+def of_rootless(engine: Engine) -> list[Runtime]:
+    """Return the steps of an engine without root. They begin in a container: the files in no container need root."""
+    own = {"network": HostNetwork()}
+    return [
+        step(engine, "volumes", f"on the host's network, {OF_VOLUMES}", VOLUMES, **own),
+        step(engine, "filtered", "on the host's network", **own),
+        step(engine, "with-volumes", OF_VOLUMES, VOLUMES),
+    ]
+
+
+def _as_much_shared_memory() -> tuple[str, ...]:
+    """Return the option that gives a container as much shared memory as this host has."""
+    if not SHARED_MEMORY.is_dir():
+        return ()
+    seen = os.statvfs(SHARED_MEMORY)
+    return ("--shm-size", str(seen.f_blocks * seen.f_frsize))
 
 
 def _options_of(kind: type[Engine], step: Engine) -> tuple[str, ...]:
     """Return the options of an engine's default containers. Some engines compute them."""
-    given = vars(kind)["options"]
+    given = kind.options
     return given.func(step) if isinstance(given, cached_property) else given
 
 
-def of_split(runtime: Runtime) -> Runtime:
-    """Return a runtime for ranks that are split over containers. It is the same one, under a name of its own.
-
-    The name tells its cells from those with all ranks in one container.
-    """
-    kind = type(runtime)
-    members = {
-        "name": f"{runtime.name}-split",
-        "label": f"{runtime.label}, split",
-        "colour": None,
-        "hatch": None,
-        "variant_of": runtime.name,
-        # The runtime itself finds and removes leftovers.
-        "left": lambda self: [],
-        "sweep": lambda self: None,
-        "forget": lambda self: [],
-    }
-    return type(f"{kind.__name__}Split", (kind,), members)()
-
-
-SPLIT = tuple(map(of_split, (Docker(), Podman(), PodmanRootless(), Singularity())))
-STEPS = (AsInstalled(), Files(), FilesInGroup(), *of_engine(Docker()), *of_engine(Podman()), *SPLIT)
+# Ranks that are split over containers. The name tells their cells from those with all ranks in one container.
+SPLIT = tuple(variant(one, "split", "split") for one in (Docker(), Podman(), PodmanRootless(), Singularity()))
+STEPS = (AsInstalled(), Files(), *of_engine(Docker()), *of_engine(Podman()), *of_rootless(PodmanRootless()), *SPLIT)

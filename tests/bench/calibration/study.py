@@ -84,13 +84,12 @@ class Contrasts(design.Contrasts):
 class Simulated(design.Design):
     """Design of the simulated study. Its cells are numbers, and all of them can be measured."""
 
-    name = "simulated"
     contrasts = Contrasts()
     factors = design.Factors()
     cells = SimpleNamespace(unavailable_metrics=lambda plan, study, names: {})
 
 
-DESIGN = Simulated()
+DESIGN = Simulated(__name__)
 
 
 def study_of(numbers: int, unit: str = "", times: tuple[int, ...] = (), per_run: int = 1) -> tuple[Study, dict]:

@@ -42,9 +42,9 @@ class Kind(NamedTuple):
 ALIKE = "awk 'BEGIN { for (i = 0; i < 1500000; i++) s += i; print s }'\n"
 KINDS = {
     "alike": Kind(ALIKE, "sh"),
-    "filter": Kind(planted.FILTERED, "sh", (planted.FILTER,), minutes=2),
-    "memory": Kind(planted.SMALL_MEMORY, "sh", (planted.PROCESSES,), minutes=2),
-    "client": Kind(planted.REFUSED, "/usr/bin/python3", (planted.LIMITS, planted.FILTER), True, minutes=4),
+    "filter": Kind(planted.FILTERED, "sh", (planted.FILTER,), minutes=3),
+    "memory": Kind(planted.SMALL_MEMORY, "sh", (planted.MEMORY,), minutes=3),
+    "client": Kind(planted.REFUSED, "/usr/bin/python3", (planted.LIMITS, planted.FILTER), True, minutes=5),
 }
 
 

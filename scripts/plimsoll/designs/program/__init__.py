@@ -1,12 +1,5 @@
-"""Design `program`. plimsoll.design says which module beside this one has which part."""
+"""What a runtime costs a program of the user's, and which part of it does."""
 
 from plimsoll.design import Design
 
-
-class Program(Design):
-    """What a runtime costs a program of the user's, and which part of it does."""
-
-    name = "program"
-
-
-DESIGN = Program()
+DESIGN = Design(__name__)

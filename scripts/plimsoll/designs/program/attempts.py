@@ -94,7 +94,7 @@ class ProgramRun(Run):
     def _seen(self) -> dict:
         node_files = None if self.cell["runtime"] == HOST else Path(self.image["rootfs"])
         noted = self.noted
-        return {"inside": process_view.inside(noted), "mapped": process_view.mapped(noted, node_files)}
+        return {"inside": process_view.inside(noted), **process_view.mapped(noted, node_files)}
 
     @property
     def noted(self) -> Path:
@@ -133,7 +133,8 @@ class ProgramRun(Run):
         if self.services:
             self.attempt.watch.room.watch({disk.CONTAINERS: self.runtime.storage()})
             names = ("c0", "c1") if self.cell["stage"] == OTHER else ("c0",)
-            specs = [self.services.spec(name, self.image, command=(f"/{TIMED}", "--pause")) for name in names]
+            more = {"command": (f"/{TIMED}", "--pause"), "volumes": tuple(self.cell["parameters"].get("written", ()))}
+            specs = [self.services.spec(name, self.image, **more) for name in names]
             node, *others = self.services.start(specs)
             self.beside = others[0] if others else node
         else:

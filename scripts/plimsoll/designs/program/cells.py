@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from plimsoll import design
+from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import HOST, LOOK, OTHER, SAME, ProgramCell
 from plimsoll.host import sizing
 from plimsoll.interchange import Plan, Topology
 from plimsoll.measuring import record
 
 # Time to start and remove a node, and of the workflow for a run (s).
-AROUND = {"host": 0.2, "files": 0.3, "files-cgroup": 0.3}
+AROUND = {"host": 0.2, "files": 0.3}
 OF_CONTAINER = 1.0
 # Keys of a study's program that change nothing in a run.
 OF_PLANNING = ("expected_seconds", "minutes", "width", "files")
@@ -31,8 +32,9 @@ class Cells(design.Cells):
 
     def _cell(self, program: dict, stage: str, runtime: str, host: Topology, lacking: str | None) -> ProgramCell:
         runs = 1 if stage == LOOK else program["runs"]
-        # Only runs beside a neighbour depend on it.
-        left_out = ("command", "runs", "not_installed", *(() if stage in (SAME, OTHER) else ("beside",)))
+        # Only runs beside a neighbour depend on it, and only levels with volumes on the folders that are written.
+        depends = {"beside": stage in (SAME, OTHER), "written": runtime.endswith(ladder.WITH_VOLUMES)}
+        left_out = ("command", "runs", "not_installed", *(key for key, does in depends.items() if not does))
         not_installed = program.get("not_installed") if runtime == HOST else None
         cell: ProgramCell = {
             "path": f"{stage}/{runtime}",

@@ -11,6 +11,8 @@ from plimsoll.interchange import Plan
 class Cells(Matcher):
     """The cells of a plan. Every metric is measured in all of them."""
 
+    factors = Factors.FACTORS
+
     def __init__(self, plan: Plan):
         self.cells = list(plan["cells"].values())
 
@@ -18,16 +20,10 @@ class Cells(Matcher):
         """Return the cells with the wanted levels."""
         return [cell for cell in self.cells if all(cell[factor] in levels for factor, levels in wanted.items())]
 
-    def others(self, cell: ProgramCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[ProgramCell]:
-        """Return the cells with the wanted levels that are like `cell` in every factor that does not vary."""
-        fixed = set(Factors.FACTORS) - varying
-        return [other for other in self.of(metric, wanted) if all(cell[factor] == other[factor] for factor in fixed)]
-
 
 class Contrasts(design.Contrasts):
     """Comparisons of a study of a program."""
 
     def comparison_finder(self, plan: Plan, study: dict) -> Callable[[dict], list]:
-        """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
-        cells = Cells(plan)
-        return lambda claim: cells.find(claim) if claim.get("a") and claim.get("b") else []
+        """Return a function from a claim to what it compares."""
+        return Cells(plan).comparisons

@@ -16,7 +16,7 @@ BESIDE = (ALONE, SAME, OTHER)
 
 
 # Values that every run of a program has. A metric of the user's has another name.
-OWN_VALUES = ("wall", "processor", "memory", "start", "waits", "preempted", "faults")
+OWN_VALUES = ("wall", "user", "system", "processor", "memory", "start", "waits", "preempted", "faults")
 
 
 class ProgramCell(interchange.Cell):
@@ -49,6 +49,7 @@ class ProgramRecord(interchange.Record):
     timed: NotRequired[list[Timed]]
     inside: NotRequired[dict[str, str]]  # what a program sees of the machine, by name
     mapped: NotRequired[dict[str, str]]  # build identifier of each file that the program mapped, by path
+    versions: NotRequired[dict[str, str]]  # product and version of each of these files that has them in its bytes, by path
     transport: NotRequired[dict]  # how the messages of MPI ranks travelled (ranks.transport)
     throttled_seconds: NotRequired[float]  # how long the container's own quota kept its programs waiting
     looked: NotRequired[WatchedRun]  # of a watched run

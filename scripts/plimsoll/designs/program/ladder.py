@@ -13,18 +13,28 @@ class Step(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """What gives a step back: the runtime that is the default with an option, and the option in words."""
+    """What gives a step back: the step's level, the runtime that is the default with an option, and the option in words."""
 
+    step: str
     runtime: str
     option: str
 
 
+# What a level adds in which a program no longer writes to volumes.
+LAYER = "the container's layer where the program writes (in place of volumes)"
+
+
 def _of_engine(name: str) -> tuple[Step, ...]:
     return (
-        Step("files-cgroup", "a cgroup of its own"),
-        Step(f"{name}-open", "the container's root file system and its cgroup's limits"),
-        Step(f"{name}-processes", "namespaces of processes and shared memory, with a /dev/shm of 64 MB"),
-        Step(f"{name}-unfiltered", "fewer capabilities"),
+        Step(f"{name}-cgroup", "the container's cgroup and limits (ulimit)"),
+        Step(
+            f"{name}-volumes",
+            "the container's root file system (with mount, UTS and cgroup namespaces, and volumes where the program writes)",
+        ),
+        Step(f"{name}-open", LAYER),
+        Step(f"{name}-pid", "a process namespace"),
+        Step(f"{name}-ipc", "an IPC namespace (with a /dev/shm of 64 MB)"),
+        Step(f"{name}-unfiltered", "fewer capabilities (and AppArmor's profile where the host has AppArmor)"),
         Step(f"{name}-filtered", "the seccomp filter"),
         Step(name, "a network namespace and its bridge"),
     )
@@ -50,7 +60,14 @@ SPLITTING = "splitting"
 LADDERS: dict[str, tuple[Step, ...]] = {
     "docker": _of_engine("docker"),
     "podman": _of_engine("podman"),
-    "podman-rootless": (Step("podman-rootless", "a container without root"),),
+    "podman-rootless": (
+        Step(
+            "podman-rootless-volumes",
+            "a container without root (on the host's network, with volumes where the program writes)",
+        ),
+        Step("podman-rootless-filtered", LAYER),
+        Step("podman-rootless", "a network namespace (on a bridge of the user's own network)"),
+    ),
     "singularity": (
         Step("singularity-unpacked", "Apptainer's mount namespace"),
         Step("singularity", "a root file system from a SIF"),
@@ -64,24 +81,31 @@ LADDERS: dict[str, tuple[Step, ...]] = {
 }
 
 
-def _remedies(name: str) -> dict[str, Remedy]:
-    return {
-        f"{name}-open": Remedy(f"{name}-with-volumes", "--volume /tmp --volume /var/tmp"),
-        f"{name}-processes": Remedy(f"{name}-with-ipc", "--ipc host"),
-        f"{name}-unfiltered": Remedy(f"{name}-with-capabilities", "--cap-add ALL --security-opt apparmor=unconfined"),
-        f"{name}-filtered": Remedy(f"{name}-with-seccomp", "--security-opt seccomp=unconfined"),
-        name: Remedy(f"{name}-filtered", "--network host"),
-    }
+# Ends the names of levels with volumes for the folders that a program writes.
+WITH_VOLUMES = "-volumes"
 
 
-# By the level that costs something.
-REMEDIES: dict[str, Remedy] = {
-    **_remedies("docker"),
-    **_remedies("podman"),
-    "singularity": Remedy("singularity-unpacked", "a sandbox in place of the SIF (apptainer build --sandbox)"),
-    "docker-shared-daemon": Remedy("docker-shared", "--ipc host --pid host --network host, and one mpirun on the host"),
-    "docker-split": Remedy("docker-host-network", "--network host"),
-}
+def _remedies(name: str) -> tuple[Remedy, ...]:
+    return (
+        Remedy(f"{name}-open", f"{name}-with{WITH_VOLUMES}", "--volume for each folder that it writes"),
+        Remedy(f"{name}-ipc", f"{name}-with-shm", "--shm-size as large as this host's /dev/shm"),
+        Remedy(f"{name}-ipc", f"{name}-with-ipc", "--ipc host"),
+        Remedy(f"{name}-unfiltered", f"{name}-with-capabilities", "--cap-add ALL --security-opt apparmor=unconfined"),
+        Remedy(f"{name}-filtered", f"{name}-with-seccomp", "--security-opt seccomp=unconfined"),
+        Remedy(name, f"{name}-filtered", "--network host"),
+    )
+
+
+# Several remedies of one step are tried in this order, the one that gives up less first.
+REMEDIES = (
+    *_remedies("docker"),
+    *_remedies("podman"),
+    Remedy("podman-rootless-filtered", "podman-rootless-with-volumes", "--volume for each folder that it writes"),
+    Remedy("podman-rootless", "podman-rootless-filtered", "--network host"),
+    Remedy("singularity", "singularity-unpacked", "a sandbox in place of the SIF (apptainer build --sandbox)"),
+    Remedy("docker-shared-daemon", "docker-shared", "--ipc host --pid host --network host, and one mpirun on the host"),
+    Remedy("docker-split", "docker-host-network", "--network host"),
+)
 DEFAULTS = tuple(LADDERS)
 SPLIT = frozenset(step.runtime for steps in OF_SPLIT.values() for step in steps)
 
@@ -107,4 +131,4 @@ def adds(runtime: str, default: str | None = None) -> str:
 def everything() -> tuple[str, ...]:
     """Return every runtime that a study of this design may name."""
     of_ladders = [step.runtime for steps in LADDERS.values() for step in steps]
-    return tuple(dict.fromkeys([HOST, FILES, *of_ladders, *(remedy.runtime for remedy in REMEDIES.values())]))
+    return tuple(dict.fromkeys([HOST, FILES, *of_ladders, *(remedy.runtime for remedy in REMEDIES)]))

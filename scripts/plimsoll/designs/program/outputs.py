@@ -58,6 +58,8 @@ def read(folder: Path, run: dict, own: dict[str, float], parameters: dict) -> Ti
     printed = run_files.text(folder / STDOUT, MOST_BYTES)
     values = {
         "wall": run["wall"],
+        "user": run["user"],
+        "system": run["system"],
         "processor": run["user"] + run["system"],
         "memory": run["memory"] / KIBIBYTES,
         "waits": float(run["waits"]),

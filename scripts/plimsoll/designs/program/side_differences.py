@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -15,15 +16,35 @@ from plimsoll.mpi.reports import NOTHING
 
 # Counts of a run of the program. They are shown if they differ by at least TOLD_FACTOR.
 COUNTS = {"waits": "context switches (waits)", "preempted": "context switches (preempted)", "faults": "page faults"}
-# Libraries that often decide about speed, by the name of their file. At most MOST_FILES files are shown.
+# Libraries that often decide about speed, by the name of their file, in this order. At most MOST_FILES files are shown.
 LINEAR_ALGEBRA = ("blas", "lapack", "mkl", "blis")
 FIRST_NAMED = (*LINEAR_ALGEBRA, "libc", "libm", "ld-linux-x86-64", "libgomp", "libmpi")
 OF_LINEAR_ALGEBRA = re.compile("|".join(LINEAR_ALGEBRA))
 MOST_FILES = 8
+# Digits of a build identifier that are shown.
+BUILD_DIGITS = 12
 # Counts below this are not told: they may differ by chance.
 FEW = 50
 # Changes that are at least this large, and are not chance, are a cost. p is adjusted for the comparisons of a stage.
 COSTLY, CHANCE = 0.01, 0.05
+
+
+class MappedFile(NamedTuple):
+    """A file that a program mapped: its path, its build identifier, and its product with a version, if that is known."""
+
+    path: str
+    build: str
+    version: str | None
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return Path(self.path).name
+
+    @property
+    def short_build(self) -> str:
+        """The build identifier, in words and shortened."""
+        return f"build {self.build[:BUILD_DIGITS]}"
 
 
 def is_costly(row) -> bool:
@@ -32,7 +53,10 @@ def is_costly(row) -> bool:
 
 
 def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
-    """Return, for each comparison with a cost, its runtimes and a sentence for each difference that was observed."""
+    """Return, for each comparison with a cost, its runtimes and a sentence for each difference that was observed.
+
+    `library` is the first library that differs, if one does.
+    """
     told = []
     for row in ladder.itertuples():
         if is_costly(row) and row.stage not in BESIDE:
@@ -41,7 +65,10 @@ def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
             if all(sides):
                 watched = watched_run.differences(*(_looked(records, name) for name in names))
                 differs = [*watched, *differences(*sides)]
-                told.append({"runtime": row.runtime, "against": row.against, "adds": row.adds, "differs": differs})
+                library = first_library(*(side[-1] for side in sides))
+                told.append(
+                    {"runtime": row.runtime, "against": row.against, "adds": row.adds, "library": library, "differs": differs}
+                )
     return told
 
 
@@ -63,7 +90,7 @@ def differences(before: list[dict], after: list[dict]) -> list[str]:
     return [
         *_messages(a, b),
         *watched_run.settings(a["inside"], b["inside"]),
-        *_libraries(a["mapped"], b["mapped"]),
+        *_libraries(a, b),
         *_counts(before, after),
     ]
 
@@ -81,26 +108,27 @@ def carried(transport: Mapping) -> str:
     return f"{way} (single copy {transport['single_copy']})" if "shared memory" in way else way
 
 
-def _libraries(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
-    """Return sentences about files with another build identifier. Files are matched by what their names begin with."""
-    named_a, named_b = (_by_name(mapped) for mapped in (a, b))
-    told = []
-    names = dict.fromkeys([*named_a, *named_b])
-    for name in sorted(names, key=lambda one: one not in FIRST_NAMED):
-        one, other = named_a.get(name), named_b.get(name)
-        if one is None or other is None:
-            path, _ = one or other
-            told.append(f"{path} is mapped only {'before' if one else 'after'}")
-        elif one[1] != other[1] or (name in LINEAR_ALGEBRA and one[0] != other[0]):
-            told.append(f"{one[0]} (build {one[1][:12]}) before, {other[0]} (build {other[1][:12]}) after")
-    more = len(told) - MOST_FILES
-    return told if more <= 1 else [*told[:MOST_FILES], f"{more} other files that it maps differ"]
+def changed_files(before: Mapping, after: Mapping) -> list[tuple[MappedFile | None, MappedFile | None]]:
+    """Return the mapped files that differ between two records, as pairs. One is None if only the other side has the file.
+
+    Files are matched by what their names begin with. FIRST_NAMED come first, in their order.
+    """
+    in_a, in_b = (_by_name(side) for side in (before, after))
+    names = sorted({*in_a, *in_b}, key=lambda one: (FIRST_NAMED.index(one) if one in FIRST_NAMED else len(FIRST_NAMED), one))
+    return [(in_a.get(name), in_b.get(name)) for name in names if _differ(name, in_a.get(name), in_b.get(name))]
 
 
-def _by_name(mapped: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return (path, build identifier) of each file by its name up to the version. Libraries of FIRST_NAMED come first."""
-    named = {_name(path): (path, build) for path, build in mapped.items()}
-    return dict(sorted(named.items(), key=lambda one: (one[0] not in FIRST_NAMED, one[0])))
+def _differ(name: str, one: MappedFile | None, other: MappedFile | None) -> bool:
+    if one is None or other is None:
+        return True
+    return one.build != other.build or (name in LINEAR_ALGEBRA and one.path != other.path)
+
+
+def _by_name(side: Mapping) -> dict[str, MappedFile]:
+    """Return the mapped files of a record by the names that they are matched by. A file with a version comes before others."""
+    versions = side.get("versions", {})
+    files = [MappedFile(path, build, versions.get(path)) for path, build in side["mapped"].items()]
+    return {_name(file.path): file for file in sorted(files, key=lambda file: file.version is not None)}
 
 
 def _name(path: str) -> str:
@@ -109,6 +137,37 @@ def _name(path: str) -> str:
     name = Path(path).name.partition(".so")[0]
     found = OF_LINEAR_ALGEBRA.search(name)
     return found[0] if found else name
+
+
+def first_library(before: Mapping, after: Mapping) -> dict[str, str] | None:
+    """Return the first of the files that differ between two records, in a few words: `before` and `after`.
+
+    A side without the file has an empty text. Return None if no file differs.
+    """
+    pairs = changed_files(before, after)
+    return dict(zip(("before", "after"), _in_short(*pairs[0]), strict=True)) if pairs else None
+
+
+def _in_short(one: MappedFile | None, other: MappedFile | None) -> tuple[str, str]:
+    """Return the shortest words that tell two files apart: their versions or names, their builds, or their paths."""
+    if one is None or other is None:
+        return one.name if one else "", other.name if other else ""
+    ways = [(file.version or file.name, f"{file.name} {file.short_build}", file.path) for file in (one, other)]
+    return next(pair for pair in zip(*ways, strict=True) if pair[0] != pair[1])
+
+
+def _libraries(before: Mapping, after: Mapping) -> list[str]:
+    """Return sentences about files with another build identifier."""
+    told = [_of_files(*pair) for pair in changed_files(before, after)]
+    more = len(told) - MOST_FILES
+    return told if more <= 1 else [*told[:MOST_FILES], f"{more} other files that it maps differ"]
+
+
+def _of_files(one: MappedFile | None, other: MappedFile | None) -> str:
+    if one is None or other is None:
+        return f"{(one or other).path} is mapped only {'before' if one else 'after'}"
+    told = [f"{file.path} ({', '.join(filter(None, (file.version, file.short_build)))})" for file in (one, other)]
+    return f"{told[0]} before, {told[1]} after"
 
 
 def _counts(before: list[dict], after: list[dict]) -> list[str]:

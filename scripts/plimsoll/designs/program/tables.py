@@ -14,4 +14,4 @@ def ladder(request: TableRequest):
 class Tables(design.Tables):
     """Kinds of tables of a study of a program."""
 
-    KINDS = {"ladder": Kind(ladder, frozenset({"runs"}))}
+    KINDS = {"ladder": Kind("tables.ladder", {"runs"})}

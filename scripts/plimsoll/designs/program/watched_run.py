@@ -52,6 +52,8 @@ FILE_SYSTEMS = {
 # File systems of the kernel's own files: what is written there reaches no disk.
 OF_KERNEL = (0x9FA0, 0x62656572, 0x1CD1, 0x27E0EB, 0x63677270)
 COUNTED = {"huge": ("memory in huge pages (MiB)", 1 / 1024), "arenas": ("malloc arenas", 1.0), "tasks": ("tasks at once", 1.0)}
+# Begins the name of a setting: the file system of a folder in which a file was opened for writing.
+WRITTEN_IN = "file system of files written in "
 # Counts are shown if they differ by at least this factor.
 TOLD_FACTOR = 1.5
 # Variables of every run.
@@ -71,6 +73,17 @@ def read(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]
     return {**traced, "settings": {name: text for name, text in settings.items() if text}}
 
 
+def layer_folders(folder: Path) -> list[str]:
+    """Return the folders of a container's layers in which a watched run opened files for writing.
+
+    Neither memory nor `folder`, which the container shares with this host, is a layer.
+    """
+    kinds = _of_timer(run_files.text(folder / "looked", MOST_BYTES), folder)["settings"]
+    written = {name.removeprefix(WRITTEN_IN): kind for name, kind in kinds.items()}
+    shared = ("its folder", str(folder))
+    return [place for place, kind in written.items() if kind != "tmpfs" and place != "/" and not place.startswith(shared)]
+
+
 def _of_timer(text: str, folder: Path) -> dict:
     """Return what the timer wrote: whether the run was `traced`, calls that were `refused`, `counts`, and `settings`."""
     traced, refused, counts, settings = False, {}, {}, {}
@@ -84,7 +97,7 @@ def _of_timer(text: str, folder: Path) -> dict:
             refused[f"{rest} ({kind})"] = int(number)
         elif int(number) not in OF_KERNEL:
             place = rest.replace(str(folder / "0/work"), "its folder")
-            settings[f"file system of files written in {place}"] = FILE_SYSTEMS.get(int(number), f"kind {int(number):#x}")
+            settings[f"{WRITTEN_IN}{place}"] = FILE_SYSTEMS.get(int(number), f"kind {int(number):#x}")
     return {"traced": traced, "refused": refused, "counts": counts if traced else {}, "settings": settings}
 
 

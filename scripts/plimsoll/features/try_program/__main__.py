@@ -8,21 +8,22 @@ import filecmp
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from plimsoll.cli.statuses import Status
 from plimsoll.config.studies import Study
-from plimsoll.errors import Incomplete, Outage, PlimsollError, run_guarded
+from plimsoll.errors import Incomplete, Outage, PlimsollError, plain, run_guarded
 from plimsoll.terminal import interruption
 
 
 def main(words: list[str]) -> int:
     """Measure, and print the answer. Return the exit status (plimsoll.cli.statuses).
 
-    It is INCOMPLETE if a default loses more than `--fail-above`, and USAGE if nothing is measured as the study says it.
+    It is INCOMPLETE if a default loses more than `--fail-above`, or if that is unknown. It is USAGE if nothing is measured as
+    the study says it.
     """
     import argparse
 
@@ -55,7 +56,7 @@ def _measure(given) -> int:
             found, observations = _measured(study, folder)
         answer = _answered(study, folder, found, observations)
         print(json.dumps(answer, indent=1) if given.json else _as_text(study, answer))
-        _export(given, study, folder, found, observations, answer["answer"])
+        _export(given, study, folder, found, observations, answer)
         return _judged(study, found, given.fail_above)
 
 
@@ -92,30 +93,36 @@ def _answered(study: Study, folder: Path, found: pd.DataFrame, observations: pd.
     from plimsoll.features.try_program import study as making
 
     making.refuse_changed(paths.CONFIG, study["program"], Incomplete)
-    answer = program_answer.document(study, observations, found, side_differences.of_steps(folder / "runs", found))
+    why = side_differences.of_steps(folder / "runs", found)
+    answer = program_answer.document(study, observations, found, why, program_answer.uncounted(folder))
+    answer["unavailable"] = _missing(study, folder)
     (folder / "try.json").write_text(json.dumps(answer, indent=1) + "\n")
     return answer
 
 
 def _as_text(study: Study, answer: dict) -> str:
-    """Return the answer for people: sentences, what differed, and the files that were made."""
+    """Return the answer for people: sentences, what could not be measured, what differed, and the files that were made."""
+    from plimsoll.designs.program import words
+    from plimsoll.designs.program.factors import FIRST
     from plimsoll.features.try_program import program_answer
 
     made = [f"  {path}" for path in program_answer.files(Path.cwd(), study["id"])]
-    return "\n".join(["", *answer["answer"], *program_answer.reasons(answer["why"]), *made])
+    # The sentences of the answer have the reasons of the study's own runtimes.
+    others = {name: why for name, why in answer["unavailable"].items() if name not in study["experiments"][FIRST]["runtime"]}
+    reasons = [f"{words.level('runtime', name)} ({plain(why)})" for name, why in others.items()]
+    missing = [f"Not measured here: {'; '.join(reasons)}."] if reasons else []
+    return "\n".join(["", *answer["answer"], *missing, *program_answer.reasons(answer["why"]), *made])
 
 
-def _export(
-    given, study: Study, folder: Path, found: pd.DataFrame, observations: pd.DataFrame, sentences: Sequence[str]
-) -> None:
+def _export(given, study: Study, folder: Path, found: pd.DataFrame, observations: pd.DataFrame, answer: dict) -> None:
     """Write the files for other programs. Raise Incomplete if one cannot be written."""
     from plimsoll.features.try_program import junit, program_answer
 
     texts = {}
     if given.hyperfine:
-        texts[given.hyperfine] = json.dumps(program_answer.hyperfine(study, observations), indent=1) + "\n"
+        texts[given.hyperfine] = json.dumps(program_answer.hyperfine(study, observations, folder / "runs"), indent=1) + "\n"
     if given.junit:
-        texts[given.junit] = junit.text(study, found, sentences, _missing(study, folder), given.fail_above)
+        texts[given.junit] = junit.text(study, found, answer["answer"], answer["unavailable"], given.fail_above)
     for path, text in texts.items():
         try:
             path.write_text(text, encoding="utf-8")
@@ -127,15 +134,21 @@ def _export(
 
 
 def _missing(study, folder: Path) -> dict[str, str]:
-    """Return the defaults that cannot be had here, each with the reason."""
+    """Return the runtimes of the first pass, and other defaults, that cannot be measured here, each with the reason."""
     from plimsoll.designs.program.factors import FIRST
     from plimsoll.features.try_program import study as making
     from plimsoll.measuring import plan_file
 
     cells = plan_file.read(folder / "plan.json")["cells"].values()
     planned_ones = {cell["runtime"]: cell["reason"] for cell in cells if cell["stage"] == FIRST}
-    others = {name: reason for name, reason in making.missing_here().items() if name not in planned_ones}
-    return {**others, **{name: reason for name, reason in planned_ones.items() if reason and name in making.ladder.DEFAULTS}}
+    missing = making.missing_here()
+    # A default in whose place another one is measured is missing only where that one is.
+    others = {
+        name: reason
+        for name, reason in missing.items()
+        if name not in planned_ones and making.BETTER_OF.get(name, name) in missing
+    }
+    return {**{name: reason for name, reason in planned_ones.items() if reason}, **others}
 
 
 def _judged(study, found, most: float | None) -> int:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.features.try_program import ranks, trial
 from plimsoll.features.try_program.study_options import OF_HOST_ALONE, StudyOptions
 from plimsoll.measuring import process
@@ -91,7 +91,8 @@ def _loaded(program: Path) -> list[Path]:
 def _opened(options: StudyOptions, tell: Callable[[str], None] | None = None) -> list[Path]:
     """Return the files that the program uses in a trial run; empty where nothing can trace it.
 
-    If the run takes too long, they are those that it has used until then. `tell` says so.
+    If the run takes too long, they are those that it has used until then. `tell` says so. Raise PlimsollError if it is about to
+    fill the disk.
     """
     if not (strace := shutil.which("strace")):
         return []
@@ -108,7 +109,9 @@ def _opened(options: StudyOptions, tell: Callable[[str], None] | None = None) ->
         tracing = subprocess.Popen(words, cwd=work, env=environment, start_new_session=True, **streams)
         ended = False
         try:
-            ended = process.ended_within(tracing.pid, options.limit * SLOWED)
+            ended = process.ended_within(tracing.pid, options.limit * SLOWED, watch=trial.disk_watch(temporary))
+        except Unavailable as problem:
+            raise trial.refusal(problem, "while its files were watched") from problem
         finally:
             # The program would go on without strace.
             process.kill(tracing, group=True)

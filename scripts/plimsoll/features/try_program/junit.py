@@ -6,7 +6,7 @@ import pandas as pd
 
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import words
-from plimsoll.features.try_program import program_answer
+from plimsoll.features.try_program import change_words, program_answer
 from plimsoll.pages import junit
 
 
@@ -24,7 +24,7 @@ def text(study: Study, found: pd.DataFrame, answer: Sequence[str], missing: Mapp
             return passed._replace(outcome=junit.SKIPPED, message=missing.get(name, "too few runs count for an answer"))
         if most is None or losses[name] <= most:
             return passed
-        message = f"It surely loses {program_answer.size(losses[name])}, and --fail-above is {program_answer.size(most)}."
+        message = f"It surely loses {change_words.size(losses[name])}, and --fail-above is {change_words.size(most)}."
         return passed._replace(outcome=junit.FAILURE, message=message, kind="loss", details="\n".join(answer))
 
     cases = [case(name) for name in dict.fromkeys([*program_answer.defaults(study), *missing])]

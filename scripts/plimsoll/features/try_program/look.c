@@ -1,10 +1,10 @@
-/* Watches a program from the kernel's side (ptrace): system calls that were refused, files that it opened for writing,
+/* Watches a program from the kernel's side (ptrace): system calls that were refused, folders in which it wrote,
  * memory in huge pages, malloc arenas, and tasks at once. It slows the program, so such a run is never timed.
  *
  * FOLDER/looked has lines of a word, a number, and a text:
  *   traced 1 -            whether it was watched
  *   EPERM 3 mbind         refused calls: the error, how often, and the call
- *   written 61267 /work   the kind of the file system (statfs) of a folder in which a file was opened for writing
+ *   written 61267 /work   the kind of the file system (statfs) of a folder with a file opened for writing, or a new name
  *   huge 2048 -           KiB of memory in transparent huge pages, at most
  *   arenas 2 -            malloc arenas of glibc, at most
  *   tasks 3 -             processes and threads at once, at most
@@ -39,6 +39,20 @@ static const struct { long number; const char *name; } NAMES[] = {
 };
 static const struct { int number; const char *name; } REFUSALS[] = {{EPERM, "EPERM"}, {EACCES, "EACCES"}, {ENOSYS, "ENOSYS"}};
 enum { KINDS = sizeof REFUSALS / sizeof *REFUSALS };
+/* Calls that make a name: the argument with the folder that a relative name begins in (-1: the working folder), and the name. */
+static const struct { long number; int folder, name; } MAKERS[] = {
+#ifdef SYS_rename
+    {SYS_rename, -1, 1},
+#endif
+#ifdef SYS_mkdir
+    {SYS_mkdir, -1, 0},
+#endif
+#ifdef SYS_renameat
+    {SYS_renameat, 2, 3},
+#endif
+    {SYS_renameat2, 2, 3},
+    {SYS_mkdirat, 0, 1},
+};
 
 /* As PTRACE_GET_SYSCALL_INFO writes it. */
 struct call {
@@ -51,7 +65,7 @@ struct call {
     };
 };
 
-static struct task { pid_t process; int in_call; long number; int writes; } tasks[TASKS];
+static struct task { pid_t process; int in_call; long number; int writes, folder; uint64_t name; } tasks[TASKS];
 static struct { char path[FOLDER_BYTES]; unsigned long kind; } written[FOLDERS];
 static unsigned long refused[CALLS][KINDS], huge, arenas, most_tasks;
 static size_t number_tasks, number_written, noted;
@@ -86,8 +100,10 @@ static int call_of(struct task *task, struct call *call) {
     call->op = task->in_call ? EXIT : ENTRY;
     if (call->op == ENTRY) {
         call->entry.number = registers.orig_rax;
+        call->entry.arguments[0] = registers.rdi;
         call->entry.arguments[1] = registers.rsi;
         call->entry.arguments[2] = registers.rdx;
+        call->entry.arguments[3] = registers.r10;
     } else {
         call->exit.value = (int64_t)registers.rax;
         call->exit.is_error = call->exit.value < 0 && call->exit.value > -4096;
@@ -98,7 +114,7 @@ static int call_of(struct task *task, struct call *call) {
 #endif
 }
 
-static int is_for_writing(long number, const uint64_t *arguments) {
+static int is_for_writing(pid_t process, long number, const uint64_t *arguments) {
     int flags = 0;
 #ifdef SYS_open
     if (number == SYS_open) flags = (int)arguments[1];
@@ -106,18 +122,22 @@ static int is_for_writing(long number, const uint64_t *arguments) {
 #ifdef SYS_creat
     if (number == SYS_creat) return 1;
 #endif
+#ifdef SYS_openat2
+    /* Its flags are the first word of a struct. */
+    if (number == SYS_openat2) flags = (int)ptrace(PTRACE_PEEKDATA, process, (void *)arguments[2], NULL);
+#endif
     if (number == SYS_openat) flags = (int)arguments[2];
     return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-static void note_written(pid_t process, long descriptor) {
-    char path[FOLDER_BYTES], target[FOLDER_BYTES];
+/* Notes the folder that a link in /proc leads to, or the folder of the file that it leads to. */
+static void note_folder(const char *link, int is_folder) {
+    char target[FOLDER_BYTES];
     struct statfs found;
-    snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)process, descriptor);
-    ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length <= 0 || target[0] != '/' || statfs(path, &found)) return;
+    ssize_t length = readlink(link, target, sizeof target - 1);
+    if (length <= 0 || target[0] != '/' || statfs(link, &found)) return;
     target[length] = 0;
-    char *last = strrchr(target, '/');
+    char *last = is_folder ? target + length : strrchr(target, '/');
     *(last == target ? last + 1 : last) = 0;
     for (size_t i = 0; i < number_written; i++)
         if (!strcmp(written[i].path, target)) return;
@@ -126,18 +146,60 @@ static void note_written(pid_t process, long descriptor) {
     written[number_written++].kind = (unsigned long)found.f_type;
 }
 
+static void note_opened(pid_t process, long descriptor) {
+    char path[FOLDER_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)process, descriptor);
+    note_folder(path, 0);
+}
+
+/* Notes the folder in which a call has made a name. The name is in the task's memory. */
+static void note_named(const struct task *task) {
+    char name[FOLDER_BYTES], path[PATH_BYTES];
+    int process = (int)task->process;
+    snprintf(path, sizeof path, "/proc/%d/mem", process);
+    int memory = open(path, O_RDONLY | O_CLOEXEC);
+    if (memory < 0) return;
+    ssize_t length = pread(memory, name, sizeof name - 1, (off_t)task->name);
+    close(memory);
+    if (length <= 0) return;
+    name[length] = 0;
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--) name[end - 1] = 0;
+    char *last = strrchr(name, '/');
+    *(last ? last + 1 : name) = 0;
+    if (name[0] == '/') snprintf(path, sizeof path, "/proc/%d/root%s", process, name);
+    else if (task->folder == AT_FDCWD) snprintf(path, sizeof path, "/proc/%d/cwd/%s", process, name);
+    else snprintf(path, sizeof path, "/proc/%d/fd/%d/%s", process, task->folder, name);
+    int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", folder);
+    note_folder(path, 1);
+    close(folder);
+}
+
+static void note_entry(struct task *task, const struct call *call) {
+    const uint64_t *arguments = call->entry.arguments;
+    task->in_call = 1;
+    task->number = (long)call->entry.number;
+    task->writes = is_for_writing(task->process, task->number, arguments);
+    task->name = 0;
+    for (size_t i = 0; i < sizeof MAKERS / sizeof *MAKERS; i++)
+        if (MAKERS[i].number == task->number) {
+            task->folder = MAKERS[i].folder < 0 ? AT_FDCWD : (int)arguments[MAKERS[i].folder];
+            task->name = arguments[MAKERS[i].name];
+        }
+}
+
 static void note_call(struct task *task) {
     struct call call = {0};
     if (!call_of(task, &call)) return;
     if (call.op == ENTRY) {
-        task->in_call = 1;
-        task->number = (long)call.entry.number;
-        task->writes = is_for_writing(task->number, call.entry.arguments);
+        note_entry(task, &call);
         return;
     }
     if (task->in_call && task->number >= 0 && task->number < CALLS && call.exit.is_error)
         for (int i = 0; i < KINDS; i++) refused[task->number][i] += call.exit.value == -REFUSALS[i].number;
-    if (task->in_call && task->writes && !call.exit.is_error) note_written(task->process, call.exit.value);
+    if (task->in_call && task->writes && !call.exit.is_error) note_opened(task->process, call.exit.value);
+    if (task->in_call && task->name && !call.exit.is_error) note_named(task);
     task->in_call = 0;
 }
 

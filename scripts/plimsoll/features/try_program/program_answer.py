@@ -2,32 +2,42 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean, median, stdev
 
 import pandas as pd
 
-from plimsoll.analysis import sample_sizes
+from plimsoll.analysis import collect, sample_sizes
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, words
 from plimsoll.designs.program.effects import CONTAINER
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, OTHER, REMEDY, SAME, STEPS
-from plimsoll.designs.program.side_differences import COSTLY, is_costly
+from plimsoll.designs.program.factors import BESIDE, FILES, FIRST, HOST, OTHER, REMEDY, SAME, STEPS
+from plimsoll.designs.program.side_differences import CHANCE, COSTLY, is_costly
+from plimsoll.errors import plain
 from plimsoll.features.try_program import folder_copy
-from plimsoll.pages.formats import capital
+from plimsoll.features.try_program.change_words import MAKES_IT, amount, bound, compared, interval, is_time, per_cent, size
+from plimsoll.measuring import plan_file, record
+from plimsoll.pages.formats import capital, significant
 
 # An interval that has 0 in it, and reaches no further than this, shows that both sides are alike.
 ALIKE = 0.02
 # Lines for each cost in a terminal; the page has all.
 MOST_LINES = 4
+OTHER_FILES = ladder.adds(FILES)
 PLACES = {SAME: "in one {} container", OTHER: "in two {} containers"}
-POSITIVE = {"slower": "slow", "higher": "high"}
 
 
-def answer(study: Study, found: pd.DataFrame) -> list[str]:
-    """Return the answer in sentences: for each default what it costs, in which steps, and what an option gives back."""
+def answer(
+    study: Study, found: pd.DataFrame, starts: Mapping[str, float] | None = None, differences: Sequence[dict] = ()
+) -> list[str]:
+    """Return the answer in sentences: for each default what it costs, in which steps, and what an option gives back.
+
+    `starts` are the seconds that the start of each default takes. `differences` are those between the sides of each cost.
+    """
     metric = study["metrics"][study["answer"]["metrics"][0]]
     [baseline] = study["answer"]["baseline"]["runtime"]
+    found = _with_study(study, found, starts or {}, differences)
     told = [
         [*_of_default(row, metric, words.level("runtime", baseline), found), *_splitting(row.runtime, study, metric, found)]
         for row in _defaults(found, baseline).itertuples()
@@ -35,20 +45,70 @@ def answer(study: Study, found: pd.DataFrame) -> list[str]:
     return [sentence for sentences in told for sentence in sentences]
 
 
+def _with_study(study: Study, found: pd.DataFrame, starts: Mapping[str, float], differences: Sequence[dict]) -> pd.DataFrame:
+    """Return comparisons with what sentences say beside them: `width` of the study, `alpha`, and `start` (s).
+
+    `alpha` allows for all comparisons and readings of the stage, as the first step of Holm's method does. What a comparison
+    `adds` names a library that differs.
+    """
+    family = found["stage"].replace(dict.fromkeys(BESIDE, BESIDE[0]))
+    number = found["p"].notna().groupby(family).transform("sum").clip(lower=1)
+    readings = [effects.READINGS.get(stage, 1) for stage in found["stage"]]
+    return found.assign(
+        width=study["program"]["width"],
+        alpha=CHANCE / (number * readings),
+        start=[starts.get(name, math.nan) for name in found["runtime"]],
+        adds=[_with_library(row, differences) for row in found.itertuples()],
+    )
+
+
+def _with_library(row, differences: Sequence[dict]) -> str:
+    """Return what a comparison adds. After other files, the first library that differs follows in brackets."""
+    sides = (row.runtime, row.against)
+    own = next(
+        (one["library"] for one in differences if (one["runtime"], one["against"]) == sides and one.get("library")), None
+    )
+    return row.adds.replace(OTHER_FILES, f"{OTHER_FILES} ({_library(**own)})", 1) if own else row.adds
+
+
+def _library(before: str, after: str) -> str:
+    """Return in words which library is another in the image (`after`) than on this host; one of them may be empty."""
+    if not (before and after):
+        return f"only the {'image' if after else 'host'} has {after or before}"
+    product, _, version = after.partition(" ")
+    if before.startswith(f"{product} "):
+        return f"its {product} is {version}, the host's {before.removeprefix(f'{product} ')}"
+    return f"it has {after}, the host {before}"
+
+
 def _defaults(found: pd.DataFrame, baseline: str) -> pd.DataFrame:
     """Return the comparisons of the defaults with the baseline."""
     return found[(found["stage"] == FIRST) & (found["default"] != "") & (found["against"] == baseline)]
 
 
-def silent(study: Study, observations: pd.DataFrame) -> list[str]:
-    """Return a sentence for each runtime of the first pass of which no run counts."""
+def silent(study: Study, observations: pd.DataFrame, known: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each runtime of the first pass of which no run counts, with its reason if that is `known`."""
     [baseline] = study["answer"]["baseline"]["runtime"]
-    so = {baseline: "no run counts, so nothing is compared with it"}
+    so = {baseline: ", so nothing is compared with it"}
+    why = {name: f": {plain(reason).rstrip('.')}." for name, reason in known.items()}
     return [
-        f"{words.level('runtime', name)}: {so.get(name, 'no run counts')}; runs.csv has the reasons."
+        f"{words.level('runtime', name)}: no run counts{so.get(name, '')}{why.get(name, '; runs.csv has the reasons.')}"
         for name in study["experiments"][FIRST]["runtime"]
         if name not in _counted(study, observations)
     ]
+
+
+def uncounted(folder: Path) -> dict[str, str]:
+    """Return why runs of the first pass do not count, by runtime: the plan's reason, or the most frequent one of its runs.
+
+    `folder` has the study's results. Its runs.csv lists only runs that are planned.
+    """
+    plan = plan_file.read(folder / "plan.json")
+    runs = collect.table(folder / "runs.csv", plan["factors"])
+    own = runs[(runs["stage"] == FIRST) & runs["reason"].notna()]
+    frequent = {name: texts.mode().iloc[0] for name, texts in own.groupby("runtime")["reason"]}
+    cells = [cell for cell in plan["cells"].values() if cell["stage"] == FIRST and cell["reason"]]
+    return {**frequent, **{cell["runtime"]: cell["reason"] for cell in cells}}
 
 
 def _counted(study: Study, observations: pd.DataFrame) -> set[str]:
@@ -75,17 +135,27 @@ def _of_default(row, metric: dict, baseline: str, found: pd.DataFrame) -> list[s
         return [f"{name}: {metric['label']} is not above 0 in every block, so it has no relative change."]
     if math.isnan(row.low):
         return [f"{name}: too few runs count for an answer."]
+    start = _start(name, row, metric)
     if is_costly(row):
-        first = f"{name} makes it {compared(row, metric)} {_lower(baseline)} {interval(row)}."
-        return [first, *_steps(row.runtime, found), *_remedies(row.runtime, metric, found)]
+        first = f"{name} makes it {compared(row, metric, MAKES_IT)} {_lower(baseline)} {interval(row, metric)}."
+        return [first + start, *_steps(row.runtime, metric, found), *_remedies(row.runtime, metric, found)]
     # Files that gain what the container costs leave the whole alike.
     parts = found[(found["stage"] == FIRST) & ((found["runtime"] == FILES) | (found["adds"] == CONTAINER))]
     own = [one for one in parts.itertuples() if one.runtime in (FILES, row.runtime) and is_costly(one)]
-    rest = [*_steps(row.runtime, found), *_remedies(row.runtime, metric, found)] if own else []
-    return [f"In {name} it is {_alike(row)}.", *rest]
+    rest = [*_steps(row.runtime, metric, found), *_remedies(row.runtime, metric, found)] if own else []
+    return [f"In {name} it is {_alike(row)}.{start}", *rest]
 
 
-def _steps(default: str, found: pd.DataFrame) -> list[str]:
+def _start(name: str, row, metric: dict) -> str:
+    """Return the sentence about the start of a default, after a space; empty if its start was not timed."""
+    if math.isnan(row.start):
+        return ""
+    # The label of a split default has more after a comma.
+    engine, left_out = name.partition(",")[0], ", and is not in this time" if is_time(metric) else ""
+    return f" {engine}'s own start takes {significant(row.start, 2)} s{left_out}."
+
+
+def _steps(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
     """Return the sentence that splits a default's cost over its steps; empty if the steps were not measured."""
     files = found[(found["stage"] == FIRST) & (found["runtime"] == FILES)]
     steps = found[(found["stage"] == STEPS) & (found["default"] == default)]
@@ -93,7 +163,7 @@ def _steps(default: str, found: pd.DataFrame) -> list[str]:
         steps = found[(found["stage"] == FIRST) & (found["default"] == default) & (found["adds"] == CONTAINER)]
     own = pd.concat([files, steps])
     costly = [row for row in own.itertuples() if is_costly(row)]
-    parts = [f"{amount(row)} {interval(row)} {'are' if row.runtime == FILES else 'come with'} {row.adds}" for row in costly]
+    parts = [_part(row, metric) for row in costly]
     if not parts and len(own) > 1:
         parts = ["No single step was found that costs it"]
     rest = [row for row in own.itertuples() if not is_costly(row) and not math.isnan(row.low)]
@@ -102,6 +172,13 @@ def _steps(default: str, found: pd.DataFrame) -> list[str]:
     if parts and (unknown := [row.adds for row in own.itertuples() if math.isnan(row.low)]):
         parts.append(f"too few runs count of {', '.join(unknown)}")
     return [f"{capital('; '.join(parts))}."] if parts else []
+
+
+def _part(row, metric: dict) -> str:
+    """Return what a step costs or gains, and what it adds."""
+    told = amount(row, metric)
+    verb = "comes with" if told.startswith("a ") else "are" if row.runtime == FILES else "come with"
+    return f"{told} {interval(row, metric)} {verb} {row.adds}"
 
 
 def _subject(rest: Sequence) -> str:
@@ -120,7 +197,7 @@ def _remedies(default: str, metric: dict, found: pd.DataFrame) -> list[str]:
         if math.isnan(row.low):
             told.append(f"With {row.adds}: too few runs count to say.")
         elif is_costly(row):
-            told.append(f"With {row.adds} it is {compared(row, metric)} without {interval(row)}.")
+            told.append(f"With {row.adds} it {compared(row, metric)} without {interval(row, metric)}.")
         else:
             told.append(f"With {row.adds} it is {_alike(row)}.")
     return told
@@ -135,7 +212,7 @@ def _splitting(default: str, study: Study, metric: dict, found: pd.DataFrame) ->
         if math.isnan(row.low):
             told.append(f"Whether {number} containers differ from one is unknown: too few runs count.")
         elif is_costly(row):
-            told.append(f"Over {number} containers it is {compared(row, metric)} in one {interval(row)}.")
+            told.append(f"Over {number} containers it {compared(row, metric)} in one {interval(row, metric)}.")
         else:
             told.append(f"Over {number} containers and in one it is {_alike(row)}.")
     return told
@@ -147,7 +224,8 @@ def neighbour(study: Study, found: pd.DataFrame) -> list[str]:
     if not command:
         return []
     metric = study["metrics"][study["answer"]["metrics"][0]]
-    own = [row for row in found.itertuples() if row.stage in PLACES and not math.isnan(row.low)]
+    rows = _with_study(study, found, {}, ()).itertuples()
+    own = [row for row in rows if row.stage in PLACES and not math.isnan(row.low)]
     if not own:
         return [f"Beside `{shlex.join(command)}`: too few runs count for an answer."]
     return [f"Beside `{shlex.join(command)}`: {'; '.join(_of_neighbour(row, metric) for row in own)}."]
@@ -155,7 +233,8 @@ def neighbour(study: Study, found: pd.DataFrame) -> list[str]:
 
 def _of_neighbour(row, metric: dict) -> str:
     place = "on this host" if row.runtime == HOST else PLACES[row.stage].format(words.level("runtime", row.runtime))
-    return f"{place} it is {f'{compared(row, metric)} alone {interval(row)}' if is_costly(row) else _alike(row)}"
+    told = f"{compared(row, metric)} alone {interval(row, metric)}" if is_costly(row) else f"is {_alike(row)}"
+    return f"{place} it {told}"
 
 
 def _alike(row) -> str:
@@ -168,53 +247,15 @@ def _alike(row) -> str:
     if shows_change:
         # The interval is of one comparison, and the test allows for all of the stage.
         return (
-            f"undecided {interval(row)}: alone this shows a change, but one of so many comparisons may show it by chance "
+            f"undecided {per_cent(row)}: alone this shows a change, but one of so many comparisons may show it by chance "
             f"(p {row.p_holm:.2f} for all of them; more `--minutes` may decide it)"
         )
-    found = sample_sizes.detectable(row.deviation, row.n, 0.05)
-    would = sample_sizes.sample_size(row.deviation, math.log1p(COSTLY), 0.05)
+    found = sample_sizes.detectable(row.deviation, row.n, row.alpha)
+    would = sample_sizes.sample_size(row.deviation, math.log1p(row.width), row.alpha)
     number = f"more than {sample_sizes.MOST}" if would > sample_sizes.MOST else str(would)
-    return f"undecided {interval(row)}: {row.n} blocks can find {size(math.expm1(found))}; {number} would find {size(COSTLY)}"
-
-
-def size(share: float) -> str:
-    """Return a share without its sign as per cent, with two figures below 10 %."""
-    per_cent = 100 * abs(share)
-    return f"{per_cent:.0f} %" if per_cent >= 10 else f"{per_cent:.1f} %"
-
-
-def bound(share: float) -> str:
-    """Return a share as per cent that follows "at most" or "within": as `size` does, but rounded up, and never 0.0 %."""
-    tenths = max(1, math.ceil(round(1000 * abs(share), 6)))
-    return f"{tenths / 10:.1f} %" if tenths < 100 else f"{math.ceil(round(100 * abs(share), 6))} %"
-
-
-def amount(row) -> str:
-    """Return how large a change is: a share, with a minus if it is less, or a factor for a change that doubles at least."""
-    sign = "-" if row.change < 0 else ""
-    return f"{sign}{size(row.change)}" if row.change < 1 else f"a factor of {1 + row.change:.1f}"
-
-
-def compared(row, metric: dict) -> str:
-    """Return a change in words that end before what it is compared with: `32 % slower than`, or `3.1 times as slow as`."""
-    word = worse(row.change, metric)
-    if row.change < 1:
-        return f"{size(row.change)} {word} than"
-    return f"{1 + row.change:.1f} times as {POSITIVE.get(word.partition(' ')[0], word)} as"
-
-
-def interval(row) -> str:
-    """Return the 95 % interval of a change: in per cent, or of factors for a change that doubles at least."""
-    if row.change >= 1:
-        return f"[{1 + row.low:.1f}, {1 + row.high:.1f}]"
-    return f"[{100 * row.low:+.1f}, {100 * row.high:+.1f}]"
-
-
-def worse(change: float, metric: dict) -> str:
-    """Return the word for a change of a metric: slower or faster for a time, higher or lower for anything else."""
-    if metric["source"] == "program" and metric["unit"] == "s":
-        return "slower" if change > 0 else "faster"
-    return f"{'higher' if change > 0 else 'lower'} ({metric['label']})"
+    return (
+        f"undecided {per_cent(row)}: {row.n} blocks can find {size(math.expm1(found))}; {number} would find {size(row.width)}"
+    )
 
 
 def _lower(name: str) -> str:
@@ -243,14 +284,25 @@ def reasons(differences: Sequence[dict]) -> list[str]:
     return lines
 
 
-def document(study: Study, observations: pd.DataFrame, found: pd.DataFrame, differences: Sequence[dict] = ()) -> dict:
-    """Return the answer as a document of JSON: sentences, every comparison of every metric, and what differed at costs."""
+def document(
+    study: Study,
+    observations: pd.DataFrame,
+    found: pd.DataFrame,
+    differences: Sequence[dict] = (),
+    known: Mapping[str, str] | None = None,
+) -> dict:
+    """Return the answer as a document of JSON: sentences, every comparison of every metric, and what differed at costs.
+
+    `known` are reasons why no run of a runtime counts (`uncounted`).
+    """
     every = effects.table(observations)
+    starts = every[(every["metric"] == "start") & (every["stage"] == FIRST)]
+    told = answer(study, found, dict(zip(starts["runtime"], starts["value"], strict=True)), differences)
     return {
         "study": study["id"],
         "command": study["program"]["command"],
         "files": study["program"]["files"],
-        "answer": [*silent(study, observations), *answer(study, found), *neighbour(study, found)],
+        "answer": [*silent(study, observations, known or {}), *told, *neighbour(study, found)],
         "why": list(differences),
         "comparisons": [{key: _plain(value) for key, value in row.items()} for row in every.to_dict("records")],
     }
@@ -260,25 +312,33 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def hyperfine(study: Study, observations: pd.DataFrame) -> dict:
-    """Return the wall times of the first pass as hyperfine exports them: one result per runtime."""
+def hyperfine(study: Study, observations: pd.DataFrame, records: Path) -> dict:
+    """Return the wall times of the first pass as hyperfine exports them: one result per runtime, with each run of the program.
+
+    `records` is the folder with the study's records.
+    """
     own = observations[(observations["metric"] == "wall") & (observations["stage"] == FIRST)]
     command = shlex.join(study["program"]["command"])
     results = []
     for runtime, rows in own.groupby("runtime"):
-        values = rows["value"]
-        results.append(
-            {
-                "command": f"{words.level('runtime', runtime)}: {command}",
-                "mean": float(values.mean()),
-                "stddev": float(values.std(ddof=1)) if len(values) > 1 else None,
-                "median": float(values.median()),
-                "min": float(values.min()),
-                "max": float(values.max()),
-                "times": [float(value) for value in values],
-            }
-        )
+        paths = (record.path_of(records, f"{FIRST}/{runtime}", repetition) for repetition in rows["repetition"])
+        runs = [timed["values"] for path in paths for timed in record.read(path)["timed"]]
+        results.append({"command": f"{words.level('runtime', runtime)}: {command}", **_as_hyperfine(runs)})
     return {"results": results}
+
+
+def _as_hyperfine(runs: Sequence[Mapping[str, float]]) -> dict:
+    """Return the numbers of one of hyperfine's results. Records of older versions have no user and system time."""
+    times = [run["wall"] for run in runs]
+    return {
+        "mean": fmean(times),
+        "stddev": stdev(times) if len(times) > 1 else None,
+        "median": median(times),
+        **{name: fmean(run[name] for run in runs) for name in ("user", "system") if all(name in run for run in runs)},
+        "min": min(times),
+        "max": max(times),
+        "times": times,
+    }
 
 
 def files(place: Path, study: str) -> list[Path]:

@@ -1,7 +1,8 @@
 """Measures a study of a program in stages: what each default costs, then which step of it does, then what an option gives back.
 
 A stage has blocks of its own, with its own baseline. It ends when its intervals are narrow enough, or its time is over. The
-number of blocks follows from the spread of the first ones, never from a p-value.
+number of blocks follows from the spread of the first ones. Only the first pass goes on where it shows no cost: its p allow
+for that (effects.READINGS).
 """
 
 import math
@@ -19,7 +20,7 @@ from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, side_differences
 from plimsoll.designs.program.cells import AROUND, OF_CONTAINER
-from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, LOOK, REMEDY, STEPS
+from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program.study import PROFILE
 from plimsoll.interchange import Plan
@@ -84,7 +85,7 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
             continue
         wanted, split = _spend(study, folder, budget, stage, runtimes, wanted), True
         found = table(study, folder)
-    done = min(_measured(folder, cell) for cell in _cells(study, FIRST, first))
+    done = _complete(folder, _measurable(study, folder, FIRST, first))
     if not split and _needed(found, FIRST, study["program"]["width"]) > done:
         # Nothing costs it for sure so far: the time that the steps would take may show whether something does.
         wanted = _spend(study, folder, budget, FIRST, first, wanted, until=REMEDY)
@@ -136,15 +137,14 @@ def refuse_short(study: Study, folder: Path) -> None:
 
 def missing(study: Study, folder: Path, stage: str, runtimes: Sequence[str]) -> float:
     """Return the seconds that the blocks take which a stage still needs for an interval."""
-    cells = _cells(study, stage, runtimes)
-    done = min(_measured(folder, cell) for cell in cells)
-    return max(0, LEAST - done) * block_seconds(study["program"], runtimes) * len(cells) / len(runtimes)
+    cells = _measurable(study, folder, stage, runtimes)
+    return max(0, LEAST - _complete(folder, cells)) * block_seconds(study["program"], cells)
 
 
-def block_seconds(program: dict, runtimes: Sequence[str]) -> float:
-    """Return the seconds of a block in which each runtime is started once."""
-    around = sum(AROUND.get(name, OF_CONTAINER) for name in runtimes)
-    return around + len(runtimes) * program["expected_seconds"] * (program["runs"] + 1)
+def block_seconds(program: dict, cells: Sequence[str]) -> float:
+    """Return the seconds of a block, in which each cell is started once."""
+    around = sum(AROUND.get(cell.partition("/")[2], OF_CONTAINER) for cell in cells)
+    return around + len(cells) * program["expected_seconds"] * (program["runs"] + 1)
 
 
 def _measured(folder: Path, cell: str) -> int:
@@ -152,30 +152,50 @@ def _measured(folder: Path, cell: str) -> int:
     return max((int(path.stem) for path in (folder / "runs" / cell).glob("*.json") if path.stem.isdigit()), default=0)
 
 
+def _complete(folder: Path, cells: Sequence[str]) -> int:
+    """Return the last block of which all cells have a record; 0 without cells."""
+    return min((_measured(folder, cell) for cell in cells), default=0)
+
+
+def _measurable(study: Study, folder: Path, stage: str, runtimes: Sequence[str]) -> list[str]:
+    """Return the cells of a stage without those of which the plan says why they cannot be measured here."""
+    path = folder / "plan.json"
+    planned = plan_file.read(path)["cells"] if path.is_file() else {}
+    return [cell for cell in _cells(study, stage, runtimes) if not planned.get(cell, {}).get("reason")]
+
+
 def steps_of(found: pd.DataFrame) -> list[str]:
-    """Return the levels to measure: of each default that costs something beyond the image's files."""
-    beyond = found[(found["stage"] == FIRST) & (found["default"] != "") & (found["against"] == FILES)]
-    costly = [row.runtime for row in beyond.itertuples() if side_differences.is_costly(row)]
-    return list(dict.fromkeys(level for name in costly for level in ladder.levels(name)))
+    """Return the levels to measure: of each default that costs something beyond the image's files.
+
+    Without these files, which need root, they are of each default that costs something beyond this host, which is then the
+    lowest level.
+    """
+    own = found[(found["stage"] == FIRST) & (found["default"] != "")]
+    lowest = FILES if (own["against"] == FILES).any() else HOST
+    costly = [row.runtime for row in own[own["against"] == lowest].itertuples() if side_differences.is_costly(row)]
+    return list(dict.fromkeys(level for name in costly for level in (lowest, *ladder.levels(name)[1:])))
 
 
 def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
     """Return the defaults with a step that makes the metric worse, and what gives these steps back."""
     sign = 1 if better == "lower" else -1
     steps = [
-        row
-        for row in found[found["stage"] == STEPS].itertuples()
-        if side_differences.is_costly(row) and sign * row.change > 0 and row.runtime in ladder.REMEDIES
+        row for row in found[found["stage"] == STEPS].itertuples() if side_differences.is_costly(row) and sign * row.change > 0
     ]
-    return list(dict.fromkeys(name for row in steps for name in (row.default, ladder.REMEDIES[row.runtime].runtime)))
+    pairs = [(row.default, remedy.runtime) for row in steps for remedy in ladder.REMEDIES if remedy.step == row.runtime]
+    return list(dict.fromkeys(name for pair in pairs for name in pair))
 
 
 def sides_of(found: pd.DataFrame) -> list[str]:
-    """Return the runtimes on the two sides of each step that costs something. What gives a step back has no new sides."""
+    """Return the runtimes on the two sides of each step that costs something. What gives a step back has no new sides.
+
+    A default beside the baseline is a step if nothing between them was measured.
+    """
+    split = set(found.loc[(found["stage"] == STEPS) | (found["adds"] == effects.CONTAINER), "default"])
     steps = [
         row
-        for row in found.itertuples()
-        if row.stage in (FIRST, STEPS) and row.adds != effects.DEFAULT and side_differences.is_costly(row)
+        for row in found[found["stage"].isin((FIRST, STEPS))].itertuples()
+        if side_differences.is_costly(row) and not (row.adds == effects.DEFAULT and row.default in split)
     ]
     return list(dict.fromkeys(name for row in steps for name in (row.against, row.runtime)))
 
@@ -206,11 +226,7 @@ def _spend(
         repetitions.ask(folder, PROFILE, repetitions.RequestedRepetitions(wanted, exact=True))
         rounds.make([f"{folder}/observations.csv"], [])
         new = max(_measured(folder, cell) for cell in cells) - done
-        each = (
-            (time.monotonic() - begun) / new
-            if new > 0
-            else len(cells) / len(runtimes) * block_seconds(study["program"], runtimes)
-        )
+        each = (time.monotonic() - begun) / new if new > 0 else block_seconds(study["program"], cells)
         affordable = number + max(0, math.floor(budget.left(end) / each))
         needed = _needed(table(study, folder), stage, study["program"]["width"])
         following = min(needed, affordable, MOST)
@@ -235,7 +251,8 @@ def _needed(found: pd.DataFrame, stage: str, width: float) -> int:
     spreads = found.loc[found["stage"].isin(BESIDE if stage in BESIDE else (stage,)), "deviation"]
     if math.isnan(spreads.max()):
         return LEAST
-    signs = math.floor(math.log2(2 * len(spreads) / side_differences.CHANCE)) + 1 if spreads.min() <= blocks.ROUNDING else 0
+    tests = effects.READINGS.get(stage, 1) * len(spreads)
+    signs = math.floor(math.log2(2 * tests / side_differences.CHANCE)) + 1 if spreads.min() <= blocks.ROUNDING else 0
     return max(LEAST, signs, math.ceil((REACH * spreads.max() / width) ** 2))
 
 

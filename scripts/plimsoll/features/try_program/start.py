@@ -9,25 +9,31 @@ from pathlib import Path
 from plimsoll import designs, paths, spelling
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import recipe, study
+from plimsoll.features.try_program import recipe, study, study_options
 from plimsoll.features.try_program.study import Place
 from plimsoll.terminal import interruption
 
 
-def measure_own(studies: Sequence[str], has_options: bool, dry_run: bool) -> int | None:
+def measure_own(studies: Sequence[str], has_options: bool, dry_run: bool, **of_answer) -> int | None:
     """Measure the study of a program that a file has, and return the exit status.
 
-    `studies` are the words that were typed. Options are of papers' studies. Raise PlimsollError for more than the file.
+    `studies` are the words that were typed, and `of_answer` what `answer_options` takes. `has_options`: options of papers'
+    studies were typed. Raise PlimsollError for these, and for more than one file.
     """
     file = next(each for each in studies if each.endswith(".yaml"))
     if len(studies) > 1 or has_options:
-        raise PlimsollError(f"{file} is measured alone, as it says: it takes --dry-run and no other option.")
+        raise PlimsollError(
+            f"{file} is measured alone, as it says. Nothing was measured. Leave the other words away: of the options it takes "
+            "--dry-run, --fail-above, --json, --junit and --export-hyperfine."
+        )
+    words = answer_options(**of_answer)
     with interruption.explain():
         place = of_file(Path(file))
         if dry_run:
             return None
         image(place)
-        return measure(place, [])
+        study.finish(place, lambda text: print(f"reproduce: {text}", file=sys.stderr, flush=True))
+        return measure(place, words)
 
 
 def of_file(file: Path) -> Place:
@@ -79,12 +85,15 @@ def _from_here(file: Path) -> str:
     return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
 
-def options(fail_above: float | None, json: bool, hyperfine: Path | None, junit: Path | None = None) -> list[str]:
-    """Return the options of `python -m plimsoll.features.try_program`."""
+def answer_options(fail_above: str | None, json: bool, export: Path | None, junit: Path | None) -> list[str]:
+    """Return what was typed as options of `python -m plimsoll.features.try_program`. Raise PlimsollError for a wrong value."""
+    share = None if fail_above is None else study_options.share(fail_above, "--fail-above")
+    study_options.refuse_unwritable(export)
+    study_options.refuse_unwritable(junit, "--junit")
     return [
-        *(["--fail-above", f"{fail_above:g}"] if fail_above is not None else []),
+        *(["--fail-above", f"{share:g}"] if share is not None else []),
         *(["--json"] if json else []),
-        *(["--hyperfine", str(hyperfine.absolute())] if hyperfine else []),
+        *(["--hyperfine", str(export.absolute())] if export else []),
         *(["--junit", str(junit.absolute())] if junit else []),
     ]
 

@@ -4,7 +4,9 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +15,7 @@ import yaml
 
 from plimsoll import paths, runtimes, spelling
 from plimsoll.designs.program import ladder
-from plimsoll.designs.program.factors import FIRST
+from plimsoll.designs.program.factors import FILES, FIRST
 from plimsoll.errors import PlimsollError, quote
 from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, study_content, trial
 from plimsoll.features.try_program.ranks import Ranks
@@ -24,6 +26,8 @@ ID = "my-{name}"
 PROFILE = "quick"
 # Program that starts others where an image's files run in no container.
 ENV = "usr/bin/env"
+# Line of a study's file that says that its program was not tried in a container yet.
+UNTRIED = re.compile(r"^ +untried: .*\n", re.MULTILINE)
 # Defaults as a user would call them.
 CALLED = tuple(name for name in ladder.DEFAULTS if name != "singularity-user")
 # Defaults in which a program of several ranks was not tried.
@@ -71,6 +75,8 @@ def make(options: StudyOptions, timer: Path, tell: Callable[[str], None]) -> Pla
         )
     _refuse_others(place)
     tried = on_host(options, timer, tell)
+    if tried is None:
+        _refuse_without_baseline()
     config = place.folder / "config"
     shutil.rmtree(config, ignore_errors=True)
     # Without its file, the next `plimsoll try` would take the folder for the user's own.
@@ -114,6 +120,18 @@ def _refuse_others(place: Place) -> None:
         )
 
 
+def _refuse_without_baseline() -> None:
+    """Raise PlimsollError if the image's files in no container cannot be measured.
+
+    Containers are compared with them where the program does not run on this host.
+    """
+    if reason := runtimes.unavailable((FILES,)).get(FILES):
+        raise PlimsollError(
+            f"The program does not run with this host's files, and {reason}, so there is nothing to compare containers with. "
+            "Nothing was measured. Install the program here too, or type the command as root."
+        )
+
+
 def _fill(
     options: StudyOptions, place: Place, config: Path, timer: Path, tried: TrialResult | None, tell: Callable[[str], None]
 ) -> None:
@@ -127,39 +145,62 @@ def _fill(
     folder = digest_of(config / "folder") if options.folder else None
     content = study_content.of_study(options, place.id, made.files, tried, defaults, folder)
     content["program"] |= {"image_variables": made.variables} if made.variables else {}
+    content["program"]["untried"] = "in a container of its image"
     _configure(config, content)
     write(place.file, content)
 
 
-def finish(options: StudyOptions, place: Place, tell: Callable[[str], None]) -> None:
-    """Try the program in a container of its image, and note what only that shows in the study's file.
+def finish(place: Place, tell: Callable[[str], None]) -> None:
+    """Try the program in a container of its image, if that was not done yet, and note in the study's file what only that shows.
 
     Raise PlimsollError, in one sentence, if it cannot be measured there.
     """
+    content = yaml.safe_load(place.file.read_text())
+    if not content["program"].pop("untried", None):
+        return
+    options = study_content.options_of(content, place.folder / "config/folder")
     image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
     # It may be a link to a path in the image.
     if not os.path.lexists(Path(image["rootfs"]) / ENV):
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
     if options.ranks:
         ranks.refuse_image(Path(image["rootfs"]))
-    content = yaml.safe_load(place.file.read_text())
-    program = content["program"]
-    tried = trial.in_container(options, image["tag"], program.get("image_variables", {}))
-    if "not_installed" in program:
-        program |= {
-            key: value
-            for key, value in study_content.of_program(options, program["files"], tried, program.get("folder")).items()
-            if key in ("runs", "expected_seconds", "output")
-        }
-    elif program.get("output") not in (None, *tried.outputs):
+    content["program"] |= _of_container(options, image["tag"], content["program"])
+    if "output" not in content["program"]:
+        tell("Its output differs from run to run, so outputs are not compared: --filter PATTERN names what may differ.")
+    _note(place.file, content)
+    write_study(place.folder / "config", content)
+
+
+def _of_container(options: StudyOptions, tag: str, program: dict) -> dict:
+    """Return the keys of a study's program that a trial in a container of its image shows.
+
+    Raise PlimsollError if the program cannot be measured there, or if its output is another than on this host.
+    """
+    variables = program.get("image_variables", {})
+    tried = trial.in_container(options, tag, variables)
+    if "not_installed" not in program and program.get("output") not in (None, *tried.outputs):
         raise PlimsollError(
             "The program's output differs between this host and a container, so its times mean nothing: --filter PATTERN names "
             "what may differ, and --check COMMAND says whether an answer is right."
         )
-    if "output" not in program:
-        tell("Its output differs from run to run, so outputs are not compared: --filter PATTERN names what may differ.")
-    write(place.file, content)
-    write_study(place.folder / "config", content)
+    # mpirun starts ranks itself, so that the timer cannot watch them.
+    written = [] if options.ranks else trial.layer_folders(options, tag, variables)
+    of_trial = study_content.of_trial(tried) if "not_installed" in program else {}
+    return {**of_trial, **({"written": written} if written else {})}
+
+
+def _note(file: Path, content: dict) -> None:
+    """Write a study's file with new keys of its program in the place of UNTRIED. Comments stay if no other key changes."""
+    text = file.read_text()
+    before = yaml.safe_load(text)["program"]
+    new = {key: value for key, value in content["program"].items() if key not in before}
+    lines = textwrap.indent(yaml.safe_dump(new, sort_keys=False, width=120), "  ") if new else ""
+    text = UNTRIED.sub(lambda _: lines, text, count=1)
+    if yaml.safe_load(text) == content:
+        file.write_text(text)
+    else:
+        write(file, content)
 
 
 def write(file: Path, content: dict) -> None:

@@ -3,11 +3,12 @@
 import datetime
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.features.try_program import neighbour_runs, ranks, recipe, trial
-from plimsoll.features.try_program.study_options import StudyOptions
+from plimsoll.features.try_program.study_options import Metric, StudyOptions
 from plimsoll.features.try_program.trial import TrialResult
 
 # Runs of the program in one start of a node: as many as fit into these seconds, within limits.
@@ -70,9 +71,13 @@ def of_study(
 
 
 def _experiments(options: StudyOptions, on_host: bool, defaults: Sequence[str]) -> dict[str, dict]:
-    """Return the experiments of a study. `on_host`: the program runs on this host too."""
-    first = [*([HOST] if on_host else []), FILES, *defaults]
-    steps = list(dict.fromkeys(one for name in defaults for one in ladder.levels(name)))
+    """Return the experiments of a study. `on_host`: the program runs on this host too.
+
+    Steps begin at this host where the image's files in no container cannot be measured: that needs root.
+    """
+    below = [*([HOST] if on_host else []), FILES]
+    first = [*below, *defaults]
+    steps = list(dict.fromkeys([*below, *(one for name in defaults for one in ladder.levels(name))]))
     return {
         FIRST: {"section": "ours", "runtime": first},
         STEPS: {"section": "ours", "runtime": steps},
@@ -86,7 +91,7 @@ def _experiments(options: StudyOptions, on_host: bool, defaults: Sequence[str]) 
 def remedies(defaults: Sequence[str]) -> list[str]:
     """Return the defaults, and the runtimes that give back a step of them."""
     steps = [one for name in defaults for one in ladder.levels(name)]
-    return list(dict.fromkeys([*defaults, *(ladder.REMEDIES[one].runtime for one in steps if one in ladder.REMEDIES)]))
+    return list(dict.fromkeys([*defaults, *(one.runtime for one in ladder.REMEDIES if one.step in steps)]))
 
 
 def of_program(options: StudyOptions, files: str, tried: TrialResult | None, folder: str | None) -> dict:
@@ -94,12 +99,9 @@ def of_program(options: StudyOptions, files: str, tried: TrialResult | None, fol
 
     `files` says in words where the image's files come from. `folder` is the digest of the user's folder, if it has one.
     """
-    seconds = tried.seconds if tried else TOGETHER_SECONDS
-    same = tried and len(set(tried.outputs)) == 1
     return {
         "command": list(options.command),
-        "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
-        "expected_seconds": round(seconds, 4),
+        **of_trial(tried),
         "files": files,
         **ranks.parameters(options.ranks),
         "minutes": options.minutes,
@@ -108,6 +110,36 @@ def of_program(options: StudyOptions, files: str, tried: TrialResult | None, fol
         **({"folder": folder} if folder else {}),
         **({"variables": options.variables} if options.variables else {}),
         **({"beside": list(options.beside)} if options.beside else {}),
-        **({"output": tried.outputs[0]} if same else {}),
         **({} if tried else {"not_installed": f"{options.command[0]} does not run with this host's files"}),
     }
+
+
+def of_trial(tried: TrialResult | None) -> dict:
+    """Return the keys of a study's program that follow from a trial. Without one, it is taken to last TOGETHER_SECONDS."""
+    seconds = tried.seconds if tried else TOGETHER_SECONDS
+    same = tried and len(set(tried.outputs)) == 1
+    return {
+        "runs": max(1, min(MOST_RUNS, int(TOGETHER_SECONDS / max(seconds, 1e-3)))),
+        "expected_seconds": round(seconds, 4),
+        **({"output": tried.outputs[0]} if same else {}),
+    }
+
+
+def options_of(content: dict, folder: Path) -> StudyOptions:
+    """Return the options that a study's file was written from, as a trial needs them. `folder` is the copy of the user's."""
+    program = content["program"]
+    return StudyOptions(
+        command=tuple(program["command"]),
+        name=content["id"],
+        folder=folder if "folder" in program else None,
+        **{"image": None, "packages": ()},
+        metrics=tuple(
+            Metric(name, "", one.get("pattern"), one.get("file"), one.get("key"))
+            for name, one in program.get("metrics", {}).items()
+        ),
+        filters=tuple(program.get("filter", ())),
+        check=tuple(program.get("check", ())),
+        variables=program.get("variables", {}),
+        **{"minutes": program["minutes"], "width": program["width"], "limit": program["limit_seconds"]},
+        ranks=ranks.Ranks(program["ranks"], True, program.get("containers")) if "ranks" in program else None,
+    )

@@ -206,10 +206,18 @@ def variables(given: Iterable[str]) -> dict[str, str]:
 
 
 def of_threads(number: int | None) -> dict[str, str]:
-    """Return the variables that give a program this number of threads, bound to processors; none without a number."""
+    """Return the variables that give a program this number of threads, bound to processors; none without a number.
+
+    Raise PlimsollError for a number below 1, or above that of the processors.
+    """
     if number is None:
         return {}
-    positive(number, "--threads")
+    there = len(os.sched_getaffinity(0))
+    if not 1 <= number <= there:
+        raise PlimsollError(
+            f"--threads {number}: this host has {there} processors, and threads that share one would be measured waiting for "
+            f"each other. Nothing was measured. Give a number from 1 to {there}."
+        )
     return {**dict.fromkeys(THREADS, str(number)), "OMP_PROC_BIND": "true"}
 
 

@@ -89,11 +89,77 @@ static char **variables_of(const char *path) {
     return found;
 }
 
+/* Reads the numbers of a cgroup's file, up to two. Returns how many it begins with: `max` is no number. */
+static int numbers_of(const char *root, const char *group, const char *name, long *first, long *second) {
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s%s/%s", root, group, name);
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    int found = fscanf(file, "%ld %ld", first, second);
+    fclose(file);
+    return found;
+}
+
+/* Reads the quota of a cgroup of version 2 or 1: how many microseconds in a period of how many. Returns whether it has one. */
+static int quota_of(const char *group, long *quota, long *period) {
+    static const char *const version_1 = "/sys/fs/cgroup/cpu";
+    long unused;
+    if (numbers_of("/sys/fs/cgroup", group, "cpu.max", quota, period) == 2) return 1;
+    return numbers_of(version_1, group, "cpu.cfs_quota_us", quota, &unused) == 1 && *quota > 0 &&
+           numbers_of(version_1, group, "cpu.cfs_period_us", period, &unused) == 1;
+}
+
+/* The path of this process's cgroup that may have a quota: version 1's, and without it version 2's. */
+static void own_group(char *group) {
+    char line[PATH_BYTES];
+    FILE *groups = fopen("/proc/self/cgroup", "r");
+    *group = 0;
+    while (groups && fgets(line, sizeof line, groups)) {
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        int decides = 0, of_version_2 = !controllers[1];
+        for (char *name = strtok(controllers + 1, ","); name; name = strtok(NULL, ",")) decides |= !strcmp(name, "cpu");
+        if (decides || of_version_2) strcpy(group, path);
+        if (decides) break;
+    }
+    if (groups) fclose(groups);
+}
+
+/* Writes the quota of this process's cgroup, or of the nearest one above it that has a quota. Without one it writes `max`.
+ * In a container whose own cgroup is mounted, the path leads nowhere, and the last one above it is the container's. */
+static void note_quota(FILE *target) {
+    char group[PATH_BYTES], *last;
+    long quota, period;
+    own_group(group);
+    int found = quota_of(group, &quota, &period);
+    while (!found && (last = strrchr(group, '/'))) {
+        *last = 0;
+        found = quota_of(group, &quota, &period);
+    }
+    fprintf(target, "== cpu.max\n");
+    if (found)
+        fprintf(target, "%ld %ld\n", quota, period);
+    else
+        fprintf(target, "max\n");
+}
+
+/* Writes this process's namespaces, by the numbers that the kernel gives them. */
+static void note_namespaces(FILE *target) {
+    static const char *const names[] = {"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"};
+    char path[PATH_BYTES], number[NAME_BYTES];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "/proc/self/ns/%s", names[i]);
+        ssize_t length = readlink(path, number, sizeof number);
+        if (length > 0) fprintf(target, "== %s\n%.*s\n", path, (int)length, number);
+    }
+}
+
 /* Copies what a program reads there of the machine. A file that is not there is left out. */
 static void note_inside(const char *folder) {
     static const char *const files[] = {
-        "/proc/self/status", "/proc/self/cgroup", "/proc/self/limits", "/proc/self/mountinfo", "/sys/fs/cgroup/cpu.max",
-        "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
+        "/proc/self/status", "/proc/self/cgroup", "/proc/self/limits", "/proc/self/mountinfo", "/proc/self/uid_map",
         "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         "/proc/sys/kernel/hostname", "/etc/os-release",
     };
@@ -109,6 +175,8 @@ static void note_inside(const char *folder) {
         fprintf(target, "== %s\n%.*s\n", files[i], (int)length, buffer);
         fclose(source);
     }
+    note_quota(target);
+    note_namespaces(target);
     if (!statfs("/dev/shm", &shared))
         fprintf(target, "== /dev/shm\n%llu\n", (unsigned long long)shared.f_blocks * (unsigned long long)shared.f_bsize);
     fclose(target);

@@ -1,21 +1,25 @@
 """Trial runs of a program before a study is made: on this host, and in a container of the image."""
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll.designs.program import attempts, outputs
+from plimsoll.designs.program import attempts, outputs, watched_run
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.features.try_program import folder_copy, ranks
 from plimsoll.features.try_program.study_options import StudyOptions
+from plimsoll.host.disk import Room
 from plimsoll.images import client
 from plimsoll.measuring import process
+from plimsoll.measuring.watch import Stops, Watch
 from plimsoll.pages.formats import capital
-from plimsoll.runtimes import mounts
+from plimsoll.runtimes import mounts, steps
 from plimsoll.workloads.base import InvalidOutput
 
 # Runs of a trial, after one that warms up.
@@ -23,6 +27,8 @@ RUNS = 2
 # Limit for what is around the program's runs, and for the end of a trial after SIGTERM (s).
 AROUND, END_SECONDS = 60.0, 10.0
 HINT = re.compile(r"(Run|See) '.* --help'")
+# What programs print that do not reach another one.
+OF_NETWORK = re.compile("(?i)connection refused|unreachable|no route to host|name resolution|name or service|resolve host")
 
 
 class TrialResult(NamedTuple):
@@ -62,13 +68,29 @@ def in_container(options: StudyOptions, tag: str, variables: dict[str, str]) -> 
 
     Raise PlimsollError, in one sentence, if it cannot be measured.
     """
+    return _tried(options, partial(_contained, tag), "in a container of its image", variables)
 
-    def command(folder: Path, words: list[str]) -> list[str]:
-        # The engine passes signals on to the container, in which a first process of its own would ignore them (--init).
-        settings = ["--rm", "--init", *mounts.bind(folder, folder), "--entrypoint", f"/{attempts.TIMED}"]
-        return [*client.command(), "run", *settings, tag, *words]
 
-    return _tried(options, command, f"in a container of {options.image or 'its image'}", variables)
+def layer_folders(options: StudyOptions, tag: str, variables: dict[str, str]) -> list[str]:
+    """Return the folders of a container's own layers in which the program opens files for writing.
+
+    Folders that a remedy makes volumes of anyway are left out. It is empty for a program that cannot be watched.
+    """
+    with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
+        folder = Path(temporary)
+        _fill(options, folder, folder / "given" if options.folder else None, variables)
+        words = [str(folder), f"{options.limit:g}", watched_run.COUNT, *options.command]
+        with contextlib.suppress(TimeoutError, Unavailable):
+            _started(_contained(tag, folder, words), folder, options.limit + AROUND)
+        found = watched_run.layer_folders(folder)
+    return [one for one in found if not any(Path(one).is_relative_to(place) for place in steps.WRITTEN) and ":" not in one]
+
+
+def _contained(tag: str, folder: Path, words: list[str]) -> list[str]:
+    """Return the command that starts the timer in a container of an image, with a folder and words."""
+    # The engine passes signals on to the container, in which a first process of its own would ignore them (--init).
+    settings = ["--rm", "--init", *mounts.bind(folder, folder), "--entrypoint", f"/{attempts.TIMED}"]
+    return [*client.command(), "run", *settings, tag, *words]
 
 
 def _tried(options: StudyOptions, command, where: str, of_image: dict[str, str] | None = None) -> TrialResult:
@@ -87,7 +109,8 @@ def _tried(options: StudyOptions, command, where: str, of_image: dict[str, str] 
             made = outputs.run_logs(folder, {"runs": RUNS, "parameters": parameters})[1:]
             read = [outputs.read(folder / str(run["run"]), run, {}, parameters) for run in made]
         except (InvalidOutput, Unavailable) as problem:
-            raise PlimsollError(f"{capital(str(problem))} ({where}): nothing was measured.") from problem
+            network = ", whose network is not this host's" if of_image is not None and OF_NETWORK.search(str(problem)) else ""
+            raise refusal(problem, where + network) from problem
         except TimeoutError as problem:
             raise PlimsollError(
                 f"The program did not end within {options.limit:g} s {where}: nothing was measured. --limit gives it more."
@@ -111,15 +134,26 @@ def _fill(options: StudyOptions, folder: Path, given: Path | None, of_image: dic
     (folder / "variables").write_text(attempts.as_text(variables))
 
 
+def refusal(problem: Exception, where: str) -> PlimsollError:
+    """Return the error that ends a trial, in one sentence. `where` the program ran follows in brackets."""
+    return PlimsollError(f"{capital(str(problem))} ({where}): nothing was measured.")
+
+
+def disk_watch(folder: Path) -> Watch:
+    """Return the watch that ends a program, with Unavailable, before the disk of its folder is full."""
+    return Watch(Room({"its working folder": folder}), Stops({}))
+
+
 def _started(words: list[str], folder: Path, limit: float) -> str | None:
     """Run a command that times the program. Return why it could not be started; None if it could.
 
-    Raise TimeoutError if it does not end within `limit` seconds, and Unavailable if the program prints without end.
+    Raise TimeoutError if it does not end within `limit` seconds, and Unavailable if the program prints without end, or is about
+    to fill the disk of its folder.
     """
     printed = [folder / str(run) / name for run in range(RUNS + 1) for name in outputs.PRINTED]
     started = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        ended = process.ended_within(started.pid, limit, printed)
+        ended = process.ended_within(started.pid, limit, printed, disk_watch(folder))
     finally:
         code = _end(started)
         said = started.stderr.read().decode(errors="replace").splitlines()

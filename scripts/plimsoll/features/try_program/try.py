@@ -70,7 +70,7 @@ def try_(
     ] = "1%",
     limit: Annotated[float, typer.Option(metavar="SECONDS", help="A run that takes longer hangs.")] = 60.0,
     fail_above: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Status 1 if a default surely loses more than this.")
+        str | None, typer.Option(metavar="SHARE", help="Status 1 if a default surely loses more than this, or has no answer.")
     ] = None,
     export: Annotated[
         Path | None, typer.Option("--export-hyperfine", metavar="FILE", help="Wall times, as hyperfine writes them.")
@@ -86,7 +86,7 @@ def try_(
 
     It writes a study (my-study.yaml), and measures it in the folder my-study: on this host, with the image's files in no
     container, and in the default container of each runtime. Where one of these costs something, the steps between are measured.
-    The program runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.
+    The program runs as root in Docker's and Podman's containers. It is unconfined in the levels from `files` to `...-ipc`.
     `plimsoll reproduce my-study.yaml` measures it again.
 
     Examples:
@@ -124,17 +124,17 @@ def try_(
         beside=neighbour,
         runtimes=study.refuse_unknown(runtimes or ()),
     )
-    above = None if fail_above is None else study_options.share(fail_above, "--fail-above")
-    study_options.refuse_unwritable(export)
-    study_options.refuse_unwritable(junit, "--junit")
+    of_answer = start.answer_options(fail_above, json, export, junit)
     with interruption.explain():
         place = study.make(wanted, timer.program_path(), say)
         with study.removed_if_refused(place):
-            say("It runs as root in Docker's and Podman's containers, and unconfined in the levels `files` and `...-open`.")
+            say(
+                "It runs as root in Docker's and Podman's containers. It is unconfined in the levels from `files` to `...-ipc`."
+            )
             say(f"{place.file} is the study; its results go to {place.folder}.")
             start.of_file(place.file)
             if dry_run:
                 return None
             start.image(place)
-            study.finish(wanted, place, say)
-        return start.measure(place, start.options(above, json, export, junit))
+            study.finish(place, say)
+        return start.measure(place, of_answer)

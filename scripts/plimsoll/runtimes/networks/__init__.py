@@ -1,1 +1,1 @@
-"""Networks that nodes are on: objects with a set-up and a sweep, one file for each kind."""
+"""Networks that nodes are on: objects with a set-up and a sweep."""

@@ -2,19 +2,16 @@
 
 import contextlib
 import ipaddress
-import re
 
 from plimsoll.errors import Unavailable
 from plimsoll.runtimes.base import HOST, LABEL, LABELLED, Node
 from plimsoll.runtimes.commands import output
-from plimsoll.runtimes.networks.base import PREFIX, Network, Plug
+from plimsoll.runtimes.networks.base import Network, Plug
 
 # Second number of the first subnet of these networks: 10.FIRST.0.0.
 FIRST = 77
 # Number of guests that can be on one network at once.
 GUESTS = 120
-# Length of a network's prefix, in an engine's description of the network.
-SUBNET = re.compile(r'"[Ss]ubnet": "[0-9.]+/([0-9]+)"')
 
 
 class EngineBridge(Network):
@@ -29,16 +26,10 @@ class EngineBridge(Network):
         self.guests = 0
 
     def set_up(self, on: Node = HOST) -> None:
-        """Make the network with a free subnet, if it is missing. An unused network of an earlier version, with a
-        smaller subnet, is replaced."""
+        """Make the network with a free subnet, if it is missing."""
         with contextlib.suppress(Unavailable):
-            there = output(on.inside([*self.command, "network", "inspect", self.name]))
-            if not any(int(bits) > PREFIX for bits in SUBNET.findall(there)):
-                return
-            try:
-                output(on.inside([*self.command, "network", "rm", self.name]))
-            except Unavailable:
-                return
+            output(on.inside([*self.command, "network", "inspect", self.name]))
+            return
         # Imported here, because almost every run finds the network made.
         from plimsoll.runtimes.networks.subnets import free_subnet
 

@@ -54,8 +54,7 @@ class Ladder(Chart):
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         changes = [findings.Change(row.label, row.change, row.low, row.high) for row in summary.itertuples()]
-        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
-        return f"{data.title}. {findings.farthest(changes, 'no change')} {each or 'Nothing is known'}."
+        return f"{data.title}. {findings.farthest(changes, 'no change')}"
 
 
 def _label(row) -> str:
