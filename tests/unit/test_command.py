@@ -7,12 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from inspect import isfunction
 from pathlib import Path
 
 import pytest
 import typer
-from plimsoll import cli, paths, tasks
-from plimsoll.cli import groups, names, show, steps
+from plimsoll import cli, features, paths, tasks
+from plimsoll.cli import groups, machine, names, show, steps
 from plimsoll.cli.statuses import Status
 from plimsoll.config import studies
 from plimsoll.features.archive import reading
@@ -64,9 +65,11 @@ def test_the_help_lists_every_command_under_a_heading():
 
 
 def test_every_module_of_a_command_is_listed_and_stages_are_hidden():
-    others = {"groups", "measure-commands", "names", "options", "place", "refusals", "result-facts", "statuses", "steps"}
+    others = {"groups", "machine", "measure-commands", "names", "options", "place", "result-facts", "statuses", "steps"}
     there = {path.stem.replace("_", "-") for path in Path(cli.__file__).parent.glob("[!_]*.py")} - others
     assert there <= set(groups.names())
+    of_machine = {name.replace("_", "-") for name, one in vars(machine).items() if isfunction(one) and name[0] != "_"}
+    assert of_machine == set(groups.COMMANDS[features.MACHINE])
     assert not {"collect", "tests", "mark-done", "verdicts", "figure"} & set(groups.names())
 
 
@@ -97,8 +100,8 @@ def test_a_help_imports_nothing_slow(words):
 
 
 def test_a_command_imports_no_other():
-    there = {name for name in imported("version") if name.startswith("plimsoll.cli.")}
-    assert {name.rpartition(".")[2].replace("_", "-") for name in there} & set(groups.names()) == {"version"}
+    there = {name for name in imported("list", "--help") if name.startswith("plimsoll.cli.")}
+    assert {name.rpartition(".")[2].replace("_", "-") for name in there} & {*groups.names(), "machine"} == {"list"}
 
 
 # Refusals
@@ -122,6 +125,11 @@ def test_a_command_imports_no_other():
         ("reproduce --minutes 0", "--minutes must be above 0 and finite"),
         ("reproduce --minutes 1 --hours 1", "--hours limits the measuring alone, and --minutes everything"),
         ("reproduce --claims mine.yaml", "--claims needs --from"),
+        (
+            "reproduce liu2020 --fail-above 5%",
+            "--export-hyperfine are about a study that `plimsoll try` has written. Nothing was measured",
+        ),
+        ("reproduce --from x.zip --json", "Name its file, such as my-study.yaml"),
         ("reproduce liu2020 --from x.zip", "--from makes everything that the archive has"),
         ("precise --width wide", "The width 'wide' is not a number"),
         ("compare", "Missing argument 'A': ./plimsoll compare --help shows how it is used. Nothing was done."),
@@ -344,7 +352,7 @@ def test_a_study_is_shown_with_its_question_answer_and_claims(measured, capsys):
     name, folder = measured
     assert cli.main(["show", name, "--directory", str(folder)]) == 0
     said = capsys.readouterr().out
-    assert "?" in said.partition("\n\n")[0] and "The answer" in said and "Shown are at most" in said
+    assert "?" in said.partition("\n\n")[0] and "The answer" in said and "Shown are the clearest claims" in said
     assert cli.main(["show", name, "--json", "--directory", str(folder)]) == 0
     told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert told["study"] == name and all(one["said"] for one in told["answers"])

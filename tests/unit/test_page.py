@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from plimsoll.cli.precise import precise
 from plimsoll.config import configuration
 from plimsoll.measuring import record
-from plimsoll.pages import cards, comparison_rows, figure_list, formats, run_list, wording
+from plimsoll.pages import cards, comparison_rows, figure_list, formats, report, run_list, wording
 from plimsoll.planning import precision
 
 from tests.conftest import recorded, tried
@@ -78,6 +78,8 @@ def rows(*effects: tuple[str, float]) -> list[dict]:
     [
         (None, rows(("b_eff", -0.2), ("b_eff", 0.5)), "difference: −20 % to +50 %"),
         (None, rows(("b_eff", -0.96), ("b_eff", 81.8)), "difference: ×0.04 to ×82.8"),
+        (None, rows(("b_eff", 11.2), ("b_eff", 3879.0)), "difference: ×12.2 to more than ×100"),
+        (None, rows(("band", 99.0), ("latency", 100.0)), "difference: band ×100; latency more than ×100"),
         (None, rows(("band", -0.2), ("latency", 9.0)), "difference: band −20 %; latency ×10"),
         ("relative loss", rows(("G-FFT", -1.04), ("G-FFT", 0.027)), "difference of losses: −104 to +2.7 points"),
         ("transport", rows(("share of the runs", 0.0), ("share of the runs", 1.0)), "share of the runs that agree: 0 to 1"),
@@ -130,7 +132,7 @@ def open_row(**given) -> dict:
             open_claim(4000, "it would take 4,000"),
             {"needed": 4000},
             "22 %",
-            r"^Undecidable here: it would take 4,000\. 4,000 repetitions are 14 more runs of its 2 cells, .* 2 minutes\.$",
+            r"^Undecidable here: it would take 4,000\. 4,000 repetitions are 14 more runs of its 2 cells, [^.]* 2 minutes\.$",
         ),
         (open_claim(8), {"detectable": 0.02}, "the interval reaches over the margin of 5.0 %", "About 8"),
         (open_claim(None, "x"), {"detectable": NAN, "test": "Brown-Forsythe"}, "for this test none can be excluded", "x"),
@@ -138,14 +140,25 @@ def open_row(**given) -> dict:
     ],
 )
 def test_an_undecided_claim_says_what_could_have_been_found_and_what_would_decide_it(claim, row, could, would):
-    found, take = wording.decision_hints(claim, [open_row(**row), {**open_row(), "verdict": "reproduced", "detectable": 0.9}])
+    found, *take = wording.decision_hints(claim, [open_row(**row), {**open_row(), "verdict": "reproduced", "detectable": 0.9}])
     assert found.startswith("Not decided by these runs: ") and could in found
-    assert re.search(would, take)
+    assert re.search(would, " ".join(take))
 
 
-def test_a_claim_of_which_some_comparisons_could_be_decided_says_so():
+def test_what_several_claims_share_is_a_sentence_of_its_own():
+    common = "Undecidable here: it would take too many."
     rows = [open_row(), open_row(needed=400)]
-    assert wording.decision_hints(open_claim(400, "x"), rows)[1].endswith("It would decide 1 of the 2 open comparisons.")
+    _, first, *own = wording.decision_hints(open_claim(400, "it would take too many"), rows)
+    assert first == common and own == [
+        "400 repetitions are 14 more runs of its 2 cells, which take about 2 minutes.",
+        "./plimsoll precise would decide 1 of the 2 open comparisons.",
+    ]
+    told = [
+        {"undecided": wording.decision_hints(open_claim(number, "it would take too many"), [open_row(needed=number)])}
+        for number in (400, 500)
+    ]
+    assert report.said_of_many(told)[common] == 2
+    assert not any("precise would decide" in sentence for one in told for sentence in one["undecided"])
 
 
 def test_an_open_claim_with_a_small_difference_says_so_first():

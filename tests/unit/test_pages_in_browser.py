@@ -15,6 +15,8 @@ from tests.unit import test_pages_of_studies as whole
 
 # A study with a forest plot, figures and claims of every verdict, whose page is small enough to be looked at many times.
 STUDY = "li2018"
+# The study with the most claims and figures.
+LARGEST = "liu2020"
 # Width of A4 without its margins, in CSS pixels.
 PAPER = 710
 WIDE, NARROW = 1280, 400
@@ -51,6 +53,8 @@ SPOIL = """(() => {
   main.insertAdjacentHTML('beforeend', '<div style="width: 2000px">wide</div>');
 })()"""
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+# Smallest contrast of text at level AA.
+AA = 4.5
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +63,19 @@ def chromium(tmp_path_factory):
         yield running
 
 
+def with_report(results: Path, study: str) -> Path:
+    """Return a study's folder of results, which is made from the reference and has the study's report."""
+    config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
+    sources = whole.from_reference(results, study, small(), config)
+    (results / study / "report.html").write_text(report.render(built(study), sources))
+    return results / study
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
     """Return a folder of results with the pages on one study: its report, the claims of all studies, and the start page."""
     results = tmp_path_factory.mktemp("results")
-    config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
-    sources = whole.from_reference(results, STUDY, small(), config)
-    folder = results / STUDY
-    (folder / "report.html").write_text(report.render(built(STUDY), sources))
+    folder = with_report(results, STUDY)
     given = (
         ("verdicts", "together.json"),
         ("comparisons", "together.csv"),
@@ -105,11 +114,49 @@ def violations(chromium) -> list[tuple]:
     return [(one["id"], node["html"][:200], node["failureSummary"]) for one in json.loads(found) for node in one["nodes"]]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("name", PAGES)
 def test_everyone_can_read_the_pages(chromium, site, name, width, scheme):
     chromium.open(site / name, width=width, scheme=scheme)
     assert violations(chromium) == []
+
+
+def test_everyone_can_read_what_is_printed(chromium, site):
+    chromium.open(site / STUDY / "report.html", width=PAPER, media="print")
+    # On paper a link looks like the text around it.
+    assert {name for name, *_ in violations(chromium)} <= {"link-in-text-block"}
+
+
+def test_a_figure_is_a_light_grey_card_on_a_dark_page_only(chromium, site):
+    page, style = site / STUDY / "report.html", "getComputedStyle(document.querySelector('figure img'))"
+    for scheme, media in (("light", "screen"), ("dark", "print")):
+        chromium.open(page, scheme=scheme, media=media)
+        assert chromium.run(f"{style}.filter") == "none", (scheme, media)
+    chromium.open(page, scheme="dark")
+    shade = float(re.fullmatch(r"brightness\((0\.\d+)\)", chromium.run(f"{style}.filter"))[1])
+    # White becomes a grey that does not glare, on which the grey of tick labels can still be read.
+    assert shade < 0.9 and contrast(0x55 / 255 * shade, shade) > AA
+    assert float(chromium.run(f"{style}.borderRadius").removesuffix("px")) > 4
+
+
+def contrast(*greys: float) -> float:
+    """Return the contrast of two greys (0 is black, 1 is white), as WCAG defines it for values above 0.04."""
+    dark, light = sorted(((grey + 0.055) / 1.055) ** 2.4 for grey in greys)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_a_button_copies_a_command_or_selects_it(chromium, site):
+    commands = "[...document.querySelectorAll('.copy')].map(one => one.previousElementSibling.textContent)"
+    for clipboard in ("{ writeText: async words => { window.kept = words; } }", "undefined"):
+        chromium.open(site / STUDY / "report.html")
+        chromium.run(f"Object.defineProperty(navigator, 'clipboard', {{ value: {clipboard} }})")
+        found = chromium.run(commands)
+        assert found and all(re.fullmatch(r"\./plimsoll \w+ .+", one) for one in found)
+        chromium.run("(async () => { document.querySelector('.copy').click(); await null; await null; })()")
+        kept = chromium.run("window.kept ?? getSelection().toString()")
+        assert kept == found[0]
+        assert chromium.run("document.querySelector('.copy').textContent") == ("copy" if clipboard == "undefined" else "copied")
 
 
 def test_what_cannot_be_read_would_be_found(chromium, site):
@@ -186,6 +233,11 @@ def test_a_page_is_printed_as_a_summary_and_as_a_whole_on_request(chromium, site
     chromium.run("location.hash = 'everything'")
     everything = sheets(chromium.paper())
     assert 2 <= summary <= 6 and everything > 2 * summary
+
+
+def test_the_summary_of_the_largest_study_takes_six_pages(chromium, tmp_path):
+    chromium.open(with_report(tmp_path, LARGEST) / "report.html")
+    assert 2 <= sheets(chromium.paper()) <= 6
 
 
 def test_claims_are_printed_as_a_table(chromium, site):

@@ -1,5 +1,6 @@
 """Whole pages, made from the measurements in results/reference."""
 
+import itertools
 import json
 import re
 import shutil
@@ -129,8 +130,15 @@ def test_a_report_can_be_read_by_everyone(made, small_host, config, name):
     page = pages.check(target.read_text(), target.parent, NOT_KEPT)
     assert page.h1.get_text() == studies.load(name, designs.known())["question"]
     words_are_explained_where_they_are_used(page)
-    first = page.find_all("h2")[0]
-    assert first["id"] == "answer"
+    # All else about the run is folded in its last part. The tables are those of the paper.
+    sections = [heading["id"] for heading in page.find_all("h2")]
+    assert [one for one in sections if one != "tables"] == ["answer", "verdicts", "figures", "about", "words"]
+    if "tables" in sections:
+        within = page.find(id="tables").find_all_next(["h2", "h3", "details"])
+        named = list(itertools.takewhile(lambda tag: tag.name != "h2", within))
+        assert named and all(re.fullmatch(r"table\d+", tag["id"]) for tag in named)
+    parts = page.find(id="about").find_next_siblings("details")
+    assert len(parts) > 5 and all(one["class"] == ["more", "about"] and not one.has_attr("open") for one in parts)
     # Every repeated run is listed with its record, and with the reason and the raw output of each attempt.
     runs = pd.read_csv(sources.runs)
     repeated = runs[(runs["attempts"] > 1) | (runs["status"] != "valid")]
@@ -180,8 +188,7 @@ def test_a_report_is_made_of_a_study_that_has_only_what_its_schema_requires(made
     assert not page.find(id="deviations") and page.find(id="figures")
     judged = verdict_page.read(sources.verdicts, sources.comparisons)
     told = json.loads(sources.sessions.read_text())
-    parts = (judged[1], answer.read(sources.answer), study, told)
-    assert name in verdict_page.render(judged[0], *({name: one} for one in parts))
+    assert name in verdict_page.render(judged[0], *({name: one} for one in (judged[1], study, told)))
 
 
 def test_a_splitting_study_of_another_program_than_hpcc_has_its_parameters_in_its_report(made, small_host, config):
@@ -342,7 +349,11 @@ def test_a_second_study_takes_nothing_of_the_first_off_the_page(several):
         judged = {one["id"]: one["verdict"] for one in verdicts_of(name)}
         assert table.loc[table["study"] == name, "verdict"].to_dict() == judged
         page = BeautifulSoup((several / "claims.html").read_text(), "html.parser")
-        assert page.find(id=f"answer-{name}") and page.find("h2", id=name)
+        # The page of claims leads to answers and deviations, which stand in the report.
+        answer_of, deviations = (f"{name}/report.html#{anchor}" for anchor in ("answer", "deviations"))
+        assert page.find(id=f"answer-{name}").a["href"] == answer_of and page.find("h2", id=name)
+        assert page.find("a", href=deviations) and studies.load(name, designs.known())["deviations"][0] not in page.get_text()
+        assert not page.select(".recommendation, .said")
         start = BeautifulSoup((several / "index.html").read_text(), "html.parser")
         assert start.find("h2", id=name) and start.find("a", href=f"{name}/report.html")
     assert start.find(id="others").find_next("table").find("code").get_text().startswith("./plimsoll reproduce ")
@@ -367,12 +378,16 @@ def torn(folder: Path) -> None:
     (folder / "together.json").write_text((folder / "together.json").read_text()[:1000])
 
 
+def of_another_answer(folder: Path) -> None:
+    pd.read_csv(folder / "answer.csv").drop(columns="ratio").to_csv(folder / "answer.csv", index=False)
+
+
 def not_measured(folder: Path) -> None:
     shutil.rmtree(folder)
     (folder / "progress").mkdir(parents=True)
 
 
-@pytest.mark.parametrize("spoil", [lose, of_another_version, of_other_claims, torn, not_measured])
+@pytest.mark.parametrize("spoil", [lose, of_another_version, of_other_claims, torn, of_another_answer, not_measured])
 def test_what_cannot_be_shown_of_another_study_is_told_with_the_command_that_judges_it(several, spoil):
     first, *_, last = studies.names(studies.STUDIES)
     spoil(several / first)
@@ -479,5 +494,5 @@ def test_pages_show_hostile_texts_as_texts(made, small_host, config, name, tmp_p
     given = replace(sources, host=tmp_path / "host.json", image=tmp_path / "image.json")
     nothing_hostile_works(report.render(spoiled_study, given), 20)
     judged = verdict_page.read(sources.verdicts, sources.comparisons)
-    of_study = (judged[1], answer.read(sources.answer), spoiled_study, json.loads(sources.sessions.read_text()))
+    of_study = (judged[1], spoiled_study, json.loads(sources.sessions.read_text()))
     nothing_hostile_works(verdict_page.render(results, *({name: one} for one in of_study)), 10)

@@ -31,6 +31,7 @@ TWO = [compared(-0.1, -0.2, 0.01), compared(0.04, -0.02, 0.1)]
         ({}, [compared(14000.0, 1139.0, 174000.0)], "at least ×1,140."),
         ({}, [compared(1.0, -0.97, 224000.0)], "too few runs to tell."),
         ({}, [compared(5.0, 3.9, 8.0), compared(1.0)], "×2 to ×6 [×4.9, ×9] in 2 comparisons."),
+        ({}, [compared(150.0, 90.0, 3879.0), compared(1.0)], "×2 to more than ×100 [×91, more than ×100] in 2 comparisons."),
         (
             {},
             [TWO[0], {**TWO[1], "label": "STREAM", "verdict": "inconclusive"}],

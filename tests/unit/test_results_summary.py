@@ -1,7 +1,9 @@
 """The claims that the terminal shows: which ones, in which order, and how."""
 
 import json
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 from plimsoll import __main__ as stages
@@ -77,7 +79,8 @@ def test_contradicted_first_and_then_the_furthest_from_no_effect():
     names = [f"c{number}" for number in range(6)] + [f"r{number}" for number in range(6)]
     results = [result(name, CONTRADICTED if name[0] == "c" else REPRODUCED) for name in names]
     rows = [row(one["id"], one["verdict"], 0.5, 0.5 - 0.05 / (k + 1), 0.5 + 0.05 / (k + 1)) for k, one in enumerate(results)]
-    assert chosen(results, rows) == ["c5", "c4", "c3", "r5", "r4"]
+    assert chosen(results, rows, results_summary.TOLD) == ["c5", "c4", "r5"]
+    assert chosen(results, rows) == ["c5", "c4", "r5", "r4", "r3"]
     # If there are fewer reproduced claims, contradicted ones take their places, and vice versa.
     assert chosen(results[:7], rows) == ["c5", "c4", "c3", "c2", "r0"]
     assert chosen(results[:6], rows) == ["c5", "c4", "c3", "c2", "c1"]
@@ -90,7 +93,7 @@ def test_claims_about_the_answers_metrics_come_first_and_what_may_be_chance_last
     results.append({**result("d", CONTRADICTED), "robust": False})
     rows = [row("a", REPRODUCED, 0.5, 0.49, 0.51), row("b", REPRODUCED, 0.5, 0.4, 0.6, metric="n")]
     rows += [row("c", REPRODUCED, 0.5, 0.1, 0.9), row("d", CONTRADICTED, 0.5, 0.4, 0.6)]
-    told = results_summary.choose(results, rows, answering=["m"])
+    told = results_summary.choose(results, rows, 4, answering=["m"])
     assert [one["id"] for one, _ in told] == ["c", "b", "d", "a"]
 
 
@@ -221,7 +224,10 @@ def test_a_conditional_finding_is_told_with_what_each_arrangement_came_to():
         "a core each": {"verdict": REPRODUCED, "whole": None, "effect_least": -0.5, "effect_most": -0.3},
     }
     results = [{**result(name, verdicts.CONDITIONAL), "arrangements": arranged} for name in "abc"]
-    said = " ".join(results_summary.text("s", results, [], short).split())
+    results += [result("d", REPRODUCED), result("e", OPEN)]
+    rows = [row("d", REPRODUCED, 0.5, 0.4, 0.6), row("e", OPEN, 0, -0.1, 0.1)]
+    said = " ".join(results_summary.text("s", results, rows, short).split())
+    assert said.index("reproduced (d)") < said.index("conditional (a)") and "inconclusive (e)" not in said
     assert "It holds with a core each (−50 % to −30 %); is contradicted with one core (+100 % [+90 %, +110 %])." in said
     assert "conditional (b)" in said and "conditional (c)" not in said and "None of them is decided" not in said
 
@@ -233,6 +239,7 @@ def test_lines_fit_the_terminal(width):
     said = results_summary.text("s", results, [row("a", CONTRADICTED, -0.5, -0.6, -0.4)], short, width)
     assert max(map(len, said.splitlines())) <= width
     assert " ".join(said.split()).startswith("s: 2 claims: 0 reproduced, 1 contradicted, 0 conditional, 1 inconclusive")
+    assert results_summary.text("s", results[:1], [], short, width).startswith("s: 1 claim: 0 reproduced")
     joined = " ".join(said.split())
     assert "contradicted (a): In a single container" in joined
     assert "Here: −50 % [−60 %, −40 %]; Metric, x docker against bare (8 of 8 comparisons)" in joined
@@ -242,16 +249,24 @@ def test_a_study_without_verdicts_says_how_they_are_made(tmp_path):
     assert "s: no verdicts yet; ./plimsoll reproduce s makes them." in results_summary.of_studies(tmp_path, {"s": None})
 
 
-def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, liu2020):
-    (tmp_path / "liu2020").mkdir()
+def test_the_findings_of_measured_studies_are_told_from_their_files(tmp_path, monkeypatch, liu2020):
+    monkeypatch.chdir(tmp_path)
+    Path("results/liu2020").mkdir(parents=True)
     for kept, name in (("comparisons.csv", "together.csv"), ("answer.csv", "answer.csv")):
-        shutil.copy(REFERENCE / "liu2020" / kept, tmp_path / "liu2020" / name)
-    (tmp_path / "liu2020/together.json").write_text(json.dumps(verdicts_of("liu2020")))
-    told = results_summary.of_studies(tmp_path, {"liu2020": liu2020, "jha2021": None}, 80)
+        shutil.copy(REFERENCE / "liu2020" / kept, Path("results/liu2020", name))
+    Path("results/liu2020/together.json").write_text(json.dumps(verdicts_of("liu2020")))
+    Path("results/claims.html").touch()
+    told = results_summary.of_studies(Path("results"), {"liu2020": liu2020, "jha2021": None}, 80)
     assert told.startswith("liu2020: ") and "jha2021: no verdicts yet" in told
     begun, counts, answered = told.index("liu2020: "), told.index("claims: "), told.index("The answer: ")
     assert begun < counts < told.index("Keep a job in one container") < answered
     assert "ratios to bare metal lose more than 5 %" in " ".join(told.split())
+    # After the answer come three claims, one line on how they are chosen, and where to read on.
+    assert len(re.findall(r"\(liu2020-c\d+\): ", told)) == results_summary.TOLD == 3
+    assert told.splitlines()[-2:] == [
+        "Shown are the clearest claims, by the rule in results/claims.html#chosen.",
+        "Read on: results/claims.html",
+    ]
     assert max(map(len, told.splitlines())) <= 80
 
 

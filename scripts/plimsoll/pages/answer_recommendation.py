@@ -1,8 +1,8 @@
 """Recommend what to do, from the ratios of an answer to a study's question.
 
 A recommendation rests on what is shown only: a loss or a gain beyond the margin, or that such a loss is excluded. What
-is unknown is never recommended. A study's file has the verbs (`recommend` in
-docs/reference/meanings.yaml). All functions are pure.
+is unknown is named at most as an alternative to a loss, with the loss that is possible. A study's file has the verbs
+(`recommend` in docs/reference/meanings.yaml). All functions are pure.
 """
 
 import math
@@ -22,8 +22,8 @@ from plimsoll.planning.forecasts import GivenTime
 OPEN, MISSING = "open", "missing"
 # Keys of the phrases by what is shown.
 PHRASES = {LOSS: "loss", GAIN: "gain", NO_LOSS: "no_loss"}
-# Longest sentence (words), most metrics and deployments that are named in it, and most that are named as unavailable.
-WORDS, METRICS, ROWS, UNAVAILABLE = 25, 2, 3, 2
+# Longest sentence (words). Most that are named in one: metrics, metrics that do not lose, deployments, unavailable ones.
+WORDS, METRICS, SPARED, ROWS, UNAVAILABLE = 25, 2, 3, 3, 2
 # A number of repetitions is rounded up to a multiple of this.
 ROUNDED = 10
 
@@ -68,8 +68,10 @@ def recommend(parts: list[dict], named: Mapping, study: str | None, given: Given
     units = list(_units(known, rules.get("groups", {})))
     if chosen := _chosen(units, rules):
         rests_on = [row for of_kind in chosen.values() for unit in of_kind for row in unit.rows]
-        recommendation = f"{_what(chosen, rules)} {_holds(rests_on, rules)}"
-        unknown = [_unknown(units, known), _unavailable(rows, known), _command(known, study, given)]
+        instead = _instead(units, rules)
+        said = [_what(chosen, rules), _alternative(instead, rules), _holds(rests_on, rules)]
+        recommendation = " ".join(filter(None, said))
+        unknown = [_unknown(known, instead), _unavailable(rows, known), _command(known, study, given)]
     else:
         recommendation = _nothing(rows, known, rules, parts, study, given)
         unknown = [_unavailable(rows, known)]
@@ -133,10 +135,23 @@ def _chosen(units: list[Unit], rules: Mapping) -> dict[str, list[Unit]]:
 
 
 def _what(chosen: dict[str, list[Unit]], rules: Mapping) -> str:
-    """Return what to do, in one sentence if it is not too long, and otherwise in one for each kind of unit."""
-    clauses = [_clause(kind, units, rules) for kind, units in chosen.items()]
-    together = "; ".join(clauses)
-    return ". ".join(map(capital, clauses if len(together.split()) > WORDS else [together])) + "."
+    """Return what to do, in as few sentences as WORDS allows."""
+    sentences: list[str] = []
+    for clause in _clauses(chosen, rules):
+        together = f"{sentences[-1]}; {clause}" if sentences else ""
+        if together and len(together.split()) <= WORDS:
+            sentences[-1] = together
+        else:
+            sentences.append(clause)
+    return ". ".join(map(capital, sentences)) + "."
+
+
+def _clauses(chosen: dict[str, list[Unit]], rules: Mapping) -> Iterable[str]:
+    """Yield what to do about each kind of unit, and after a loss which metrics do not lose."""
+    for kind, units in chosen.items():
+        yield _clause(kind, units, rules)
+        if kind == LOSS:
+            yield from _spared([row for unit in units for row in unit.rows])
 
 
 def _clause(kind: str, units: list[Unit], rules: Mapping) -> str:
@@ -146,7 +161,7 @@ def _clause(kind: str, units: list[Unit], rules: Mapping) -> str:
     if kind == LOSS:
         # The first level of steps is recommended because the last one is worse.
         otherwise = "otherwise " if rules["compare"] == STEPS else ""
-        return f"{phrase} ({otherwise}{_metrics(rows, LOSS)} worse{_spared(rows)}{_gained(rows)})"
+        return f"{phrase} ({otherwise}{_metrics(rows, LOSS)} worse{_gained(rows)})"
     if kind == NO_LOSS and all(len(_known(row.cells)) == len(row.cells) for row in rows):
         return f"{phrase} ({'no metric' if len(labels) > 1 else f'{labels.pop()} not'} worse)"
     mark, word = (GAIN, "better") if kind == GAIN else (NO_LOSS, "not worse")
@@ -171,17 +186,44 @@ def _metrics(rows: list[Row], mark: str) -> str:
     return "every metric" if numbers == {of_all} else f"{_range(numbers)} of {of_all} metrics"
 
 
-def _spared(rows: list[Row]) -> str:
-    """Return the metrics that exclude a loss in each of these rows, if they are few."""
-    each = [set(_labels(row.cells, NO_LOSS)) for row in rows]
-    spared = [cell["label"] for cell in rows[0].cells if cell["label"] in set.intersection(*each)]
-    return f", {join_names(spared)} not" if 0 < len(spared) <= METRICS else ""
+def _spared(rows: list[Row]) -> list[str]:
+    """Return clauses on the metrics that lose in none of these rows, if they are few.
+
+    First come metrics that exclude a loss in each row, and then those that show none, and do not exclude it everywhere.
+    """
+    marks: dict[str, set[str]] = {}
+    for row in rows:
+        for cell in row.cells:
+            marks.setdefault(cell["label"], set()).add(MISSING if missing(cell["ratio"]) else cell["mark"])
+    excluded = [label for label, found in marks.items() if found == {NO_LOSS}]
+    not_shown = [label for label, found in marks.items() if "" in found and found <= {"", NO_LOSS}]
+    said = (("for {} it makes no difference", excluded), (f"no loss of more than {PERCENT} is shown for {{}}", not_shown))
+    return [words.format(join_names(labels)) for words, labels in said if 0 < len(labels) <= SPARED]
 
 
 def _gained(rows: list[Row]) -> str:
     """Return the metrics that gain in rows with a loss: what is lost by a recommendation against them."""
     gaining = [row for row in rows if _labels(row.cells, GAIN)]
     return f", {_metrics(gaining, GAIN)} better" if gaining else ""
+
+
+def _instead(units: list[Unit], rules: Mapping) -> list[Unit]:
+    """Return the units that are an alternative to those with a loss: no loss of theirs is shown, and none is excluded.
+
+    Empty without a unit with a loss, without words for an alternative (`instead`), or if the units are too many to name.
+    """
+    found = [unit for unit in units if unit.rows[0].kind == OPEN]
+    loses = any(unit.rows[0].kind == LOSS for unit in units)
+    return found if loses and "instead" in rules and len(found) <= ROWS else []
+
+
+def _alternative(units: list[Unit], rules: Mapping) -> str:
+    """Return the sentence on what may be done instead, with the largest loss that is possible; empty without units."""
+    if not units:
+        return ""
+    most = _most_open([row for unit in units for row in unit.rows])
+    phrase = rules["instead"].format(rows=join_names([unit.name for unit in units], "or"))
+    return f"Or {phrase}: no loss is shown, up to {size(most['open_loss'])} ({most['label']}) is possible."
 
 
 def _together(parts: list[str]) -> str:
@@ -216,29 +258,27 @@ def _open(rows: list[Row]) -> list[dict]:
     return [cell for row in rows for cell in _known(row.cells) if not cell["mark"]]
 
 
-def _unknown(units: list[Unit], rows: list[Row]) -> str:
-    """Return the sentences on ratios of which nothing is shown, and on deployments that have only such ratios.
+def _most_open(rows: list[Row]) -> dict:
+    """Return the ratio with the largest loss that is neither shown nor excluded."""
+    return max(_open(rows), key=lambda cell: cell["open_loss"])
 
-    They say how large a loss is not ruled out.
+
+def _unknown(rows: list[Row], instead: list[Unit]) -> str:
+    """Return the sentence on ratios of which nothing is shown.
+
+    It says how large a loss is possible, unless the sentence on the alternative (`instead`) says so.
     """
     if not (unknown := _open(rows)):
         return ""
     which = f"{len(unknown)} of {_number(rows)} ratios {'is' if len(unknown) == 1 else 'are'} open"
-    number = f"{which}: no loss of more than {PERCENT} is shown or ruled out"
-    open_units = [unit for unit in units if unit.rows[0].kind == OPEN]
-    if 0 < len(open_units) <= ROWS and len(open_units) < len(units):
-        own = _open([row for unit in open_units for row in unit.rows])
-        return f"{number}. With {join_names([unit.name for unit in open_units])} no loss is shown; {_possible(own)}."
-    return f"{number}. {capital(_possible(unknown))}."
+    most = _most_open(rows)
+    if any(cell is most for unit in instead for row in unit.rows for cell in row.cells):
+        return f"{which}: no loss of more than {PERCENT} is shown or ruled out."
+    return f"{which}: no loss is shown, up to {size(most['open_loss'])} ({most['label']}) is possible."
 
 
 def _number(rows: list[Row]) -> int:
     return sum(len(_known(row.cells)) for row in rows)
-
-
-def _possible(unknown: list[dict]) -> str:
-    most = max(unknown, key=lambda cell: cell["open_loss"])
-    return f"one of up to {size(most['open_loss'])} ({most['label']}) is not ruled out"
 
 
 def _unavailable(rows: list[Row], known: list[Row]) -> str:

@@ -90,7 +90,7 @@ def _no_time(number: int, some: bool, given: GivenTime | None) -> str:
     """
     one = number == 1
     which = f"{number}{' more' if some else ''} ratio{'' if one else 's'} {'is' if one else 'are'}"
-    goes_on = f" ({given.command} measures {'it' if one else 'them'})" if given else ""
+    goes_on = f" (`{given.command}` measures {'it' if one else 'them'})" if given else ""
     return f"{which} {not_in(given)}{goes_on}."
 
 
@@ -218,9 +218,9 @@ def of_row(cells: list[dict]) -> str:
     return "; ".join(said) + "."
 
 
-def join_names(names: list[str]) -> str:
-    """Return names as text: A, B and C."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def join_names(names: list[str], last: str = "and") -> str:
+    """Return names as text: A, B and C. The word before the last one is `last`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def _has(row: dict, mark: str) -> bool:

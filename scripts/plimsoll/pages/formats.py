@@ -28,7 +28,7 @@ CODE = re.compile(r"`([^`]+)`")
 FACTOR = 3
 # Above this (eleven times as much), the smallest difference that runs can detect is too large to be of use.
 COARSEST = 10.0
-# An interval whose ends are this many times apart is not printed.
+# An interval whose ends are this many times apart is not printed. A larger factor at the end of a range has this bound.
 WIDEST = 100.0
 
 
@@ -117,6 +117,11 @@ def detectable(value: float | None) -> str:
 def factor(value: float) -> str:
     """Return a relative difference as a factor: 9.0 is ten times as much. Empty if it is missing."""
     return "" if missing(value) else f"{TIMES}{significant(max(0.0, 1 + value))}"
+
+
+def bounded(value: float) -> str:
+    """Return a relative difference as a factor. One above WIDEST has a bound, because its number says no more."""
+    return f"more than {TIMES}{WIDEST:.0f}" if 1 + value > WIDEST else factor(value)
 
 
 def interval(value: float, low: float, high: float, show=significant) -> str:

@@ -45,6 +45,16 @@ def _any_case(form: str) -> str:
 
 SHARED = (
     Term("study", "One published experiment, measured again here.", ("study", "studies")),
+    Term("claim", "A statement of a paper that can be tested."),
+    Term(
+        "verdict",
+        "Our answer to a claim, from runs on a machine: reproduced, contradicted, conditional, inconclusive or not testable.",
+    ),
+    Term(
+        "reproduced",
+        "The runs show what the claim says: a difference is significant and has the claimed direction, or both sides are shown "
+        "to be alike.",
+    ),
     Term("level", "A value that something which is varied can have: Docker is a level of the runtime."),
     Term("cell", "One combination of levels, and everything that is measured with it. Cells are what is compared."),
     Term(
@@ -58,6 +68,22 @@ SHARED = (
         "the machine hits all cells of a block alike.",
         # Not the word alone, as Bonnie++ measures block input.
         ("blocks", "each block", "same block", "a block"),
+    ),
+    Term(
+        "launch",
+        "What is started once for several runs: its containers, from the first start to the last removal.",
+        ("launches", "a launch", "one launch"),
+    ),
+    # Not the word alone, as a Hadoop job sorts records.
+    Term(
+        "record",
+        "A file that a run leaves: its cell, command, image, values, noise and times, and where the raw output is.",
+        ("record of a run", "records of runs", "its record"),
+    ),
+    Term("session", "All runs after one start of the container engine. Another session shows what one day cannot."),
+    Term(
+        "reference measurements",
+        "Results of our machine that come with the project, in results/reference. Yours can be compared with them.",
     ),
     Term("interval", "Where the true value lies in 95 of 100 such experiments: [low, high]."),
     Term(
@@ -83,6 +109,9 @@ SHARED = (
         "another way.",
     ),
     Term("runtime", "What starts containers: Docker, Singularity. Bare metal is the host without any."),
+    Term("engine", "The daemon that starts containers for a runtime, such as Docker's."),
+    # On pages, other things are nodes too: memories, and machines of a cluster.
+    Term("node", "A place where programs run: this host, a container, a virtual machine.", ("nodes of a run", "node of a run")),
     Term(
         "emulated virtual machine",
         "A virtual machine whose processor QEMU emulates, as no guest boots with KVM here. It shows that all works. It says "

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from plimsoll.claims import verdicts
 from plimsoll.pages import wording
-from plimsoll.pages.formats import capital, missing
+from plimsoll.pages.formats import bounded, capital, factor, missing
 
 
 def row(result: dict, rows: list[dict], out: list[str]) -> dict | None:
@@ -52,6 +52,7 @@ def _range(rows: list[dict], show: Callable[[float], str]) -> str:
     effects = [row["effect"] for row in rows]
     ends = [row[end] for row in rows for end in ("low", "high") if not missing(row[end])]
     show = wording.one_scale(show, {"effect": max(effects), "high": max(ends, default=None)})
+    show = bounded if show is factor else show
     within = f" [{show(min(ends))}, {show(max(ends))}]" if ends else ""
     return f"{wording.value_range(min(effects), max(effects), show)}{within} in {len(rows)} comparisons"
 

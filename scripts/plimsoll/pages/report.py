@@ -32,7 +32,7 @@ from plimsoll.pages import (
     verdict_page,
     wording,
 )
-from plimsoll.planning import forecasts, planner, repetitions
+from plimsoll.planning import availability, forecasts, planner, repetitions
 from plimsoll.planning.forecasts import GivenTime
 
 # The sizes of the memory nodes do not fit the host's memory if their sum differs from it by more than this share.
@@ -77,6 +77,7 @@ def render(loaded: Study, sources: Sources) -> str:
         **_host(documents.read(sources.host, Host, "delete it, and start the workflow again, which makes it again")),
         "answer": forest.with_plots(answer.for_template(claims_answer.read(sources.answer), loaded, given)),
         "given": given,
+        "too_short": availability.TOO_SHORT,
         **_runs(runs, plan, sources),
         **_findings(loaded, results, comparisons, given),
         **figure_list.sorted_out(sources.figures, loaded, plan, results),
@@ -174,7 +175,7 @@ def _findings(study: Study, results: list[dict], comparisons: pd.DataFrame, give
         "marks": verdict_page.MARKS,
         "findings": by_verdict,
         "choices": [choice for choice in claim_filter.choices(told) if len(choice["values"]) > 1],
-        "said_of_many": {name: _said_of_many(of_verdict) for name, of_verdict in by_verdict.items()},
+        "said_of_many": {name: said_of_many(of_verdict) for name, of_verdict in by_verdict.items()},
     }
 
 
@@ -194,7 +195,7 @@ def _claim(result: dict, rows: list[dict], study: Study, given: GivenTime | None
     }
 
 
-def _said_of_many(told: list[dict]) -> dict[str, int]:
+def said_of_many(told: list[dict]) -> dict[str, int]:
     """Return the sentences on what would decide claims that several claims share, with their number.
 
     They are printed once.

@@ -136,19 +136,19 @@ def _fitting(folder: Path, load: Callable[[str], Study]) -> StudyVerdicts | None
     if found.study != folder.name or {one["id"] for one in found.results} != {one["id"] for one in book.load(folder.name)}:
         raise ValueError(folder)
     _page(found.results, {folder.name: found}, load)
+    answer.for_template(found.answer, load(folder.name), found.given)
     return found
 
 
 def _page(results: list[dict], measured: Mapping[str, StudyVerdicts], load: Callable[[str], Study]) -> str:
     """Return the page on results of claims. `measured` are the studies that were measured, by name."""
-    comparisons, answers, told, given = ({name: one[place] for name, one in measured.items()} for place in (1, 2, 3, 4))
-    return render(results, comparisons, answers, {name: load(name) for name in measured}, told, given)
+    comparisons, told, given = ({name: one[place] for name, one in measured.items()} for place in (1, 3, 4))
+    return render(results, comparisons, {name: load(name) for name in measured}, told, given)
 
 
 def render(
     results: list[dict],
     comparisons: dict[str, pd.DataFrame],
-    answers: dict[str, pd.DataFrame],
     studies: dict[str, Study],
     told: dict[str, dict],
     given: Mapping[str, GivenTime | None] = MappingProxyType({}),
@@ -156,7 +156,7 @@ def render(
     """Return the page as HTML.
 
     `results` are the verdicts of all studies, and `studies` the measured ones by name. The others are by study:
-    `comparisons`, `answers`, what is known of its sessions (`told`), and the time that was `given`.
+    `comparisons`, what is known of its sessions (`told`), and the time that was `given`.
     """
     rows = {claim: compared for table in comparisons.values() for claim, compared in wording.by_claim(table).items()}
     summary = result_counts.summarise(results)
@@ -171,7 +171,6 @@ def render(
             claims=claims,
             choices=claim_filter.choices([claim for claim in claims if claim["study"] in studies]),
             studies=studies,
-            answers={name: answer.for_template(table, studies[name], given.get(name)) for name, table in answers.items()},
             sessions={name: sessions.for_template(one) for name, one in told.items()},
             elsewhere={
                 result["study"]: result["reason"]

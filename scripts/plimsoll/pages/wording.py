@@ -17,6 +17,7 @@ from plimsoll.pages.formats import (
     FACTOR,
     MINUS,
     WIDEST,
+    bounded,
     capital,
     duration,
     factor,
@@ -158,7 +159,7 @@ def estimate(compared: dict, show: Callable[[float], str]) -> str:
 def value_range(least: float, most: float, show: Callable[[float], str]) -> str:
     """Return a range as text, with one scale for both ends. A factor beside a percentage cannot be compared at a glance."""
     if show is percent and most > FACTOR:
-        show = factor
+        show = bounded
     first, last = show(least), show(most)
     return first if first == last else f"{first.removesuffix(' points')} to {last}"
 
@@ -302,7 +303,7 @@ def decision_hints(claim: dict, rows: list[dict], given: GivenTime | None = None
         still_open = [{**claim["whole"], "test": "", "verdict": claim["verdict"]}]
     could_find = [_could_find(one, own) for one, own in _by_quantity(claim, still_open) or [(claim, [])]]
     # Parts of one claim may give the same sentence.
-    told = (small_difference(claim), *could_find, _would_take(claim, still_open, given))
+    told = (small_difference(claim), *could_find, *_would_take(claim, still_open, given))
     return [sentence for sentence in dict.fromkeys(told) if sentence]
 
 
@@ -335,21 +336,23 @@ def _between(claim: dict, sizes: list[float]) -> str:
     return value_range(min(sizes), max(sizes), shower(claim)).replace("+", "")
 
 
-def _would_take(claim: dict, rows: list[dict], given: GivenTime | None) -> str:
-    """Return whether more repetitions would decide a claim, and what they would take (plimsoll.claims.decision_cost)."""
+def _would_take(claim: dict, rows: list[dict], given: GivenTime | None) -> list[str]:
+    """Return sentences on whether more repetitions would decide a claim, and on what they would take.
+
+    What several claims share is a sentence of its own, so that a page can say it once. The numbers are those of
+    plimsoll.claims.decision_cost.
+    """
     decide = claim["decide"]
     if decide["undecidable"] == TOO_SHORT:
-        return f"{capital(not_in(given))}: {given.command} measures more." if given else f"{capital(TOO_SHORT)}."
+        return [f"{capital(not_in(given))}: `{given.command}` measures more." if given else f"{capital(TOO_SHORT)}."]
     if decide["undecidable"]:
-        within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
-        some = f" It would decide {within} of the {len(rows)} open comparisons." if 0 < within < len(rows) else ""
-        return f"Undecidable here: {decide['undecidable']}.{_arithmetic(decide)}{some}"
+        return [f"Undecidable here: {decide['undecidable']}.", _arithmetic(decide), _some(rows)]
     made = "" if claim["needed"] > claim["n_most"] else ", though as many as were made should have been enough"
-    return (
+    return [
         f"About {decide['repetitions']} repetitions should decide it{made}: {decide['runs']} more runs of its "
         f"{decide['cells']} cells, which take about {duration(decide['seconds'])}. The command repeats whatever in the study "
         f"is as uncertain, in at most {duration(decide['all_seconds'])}:"
-    )
+    ]
 
 
 def _arithmetic(decide: dict) -> str:
@@ -357,7 +360,15 @@ def _arithmetic(decide: dict) -> str:
     if not decide.get("repetitions"):
         return ""
     what = f"{decide['runs']:,} more runs of its {decide['cells']} cells"
-    return f" {decide['repetitions']:,} repetitions are {what}, which take about {duration(decide['seconds'])}."
+    return f"{decide['repetitions']:,} repetitions are {what}, which take about {duration(decide['seconds'])}."
+
+
+def _some(rows: list[dict]) -> str:
+    """Return a sentence on the open comparisons that could be decided if a claim cannot; empty if none could, or all."""
+    within = sum(not missing(row.get("needed")) and row["needed"] <= precision.MAXIMUM for row in rows)
+    if not 0 < within < len(rows):
+        return ""
+    return f"{spelling.command('precise')} would decide {within} of the {len(rows)} open comparisons."
 
 
 def command(claim: dict) -> str:

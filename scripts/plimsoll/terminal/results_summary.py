@@ -1,10 +1,10 @@
 """Summarise results on the terminal: answers, counts of verdicts, the most telling claims, and where to read on.
 
-Decided claims are shown, and open ones only where fewer than LEAST others are. Contradicted ones come first, as they are
-news to a reader who knows the paper. Among claims with the same verdict, claims about the metrics of the answer come
-first, and then those whose interval lies furthest from no effect, in widths of the interval. A comparison that shows two
-sides to be alike is ranked by how far its interval lies inside the margin. Claims that are not robust to the number of
-claims come last.
+At most TOLD claims of a study are shown: decided ones, then conditional and open ones. Contradicted ones come first, as
+they are news to a reader who knows the paper. Among claims with the same verdict, claims about the metrics of the answer
+come first, and then those whose interval lies furthest from no effect, in widths of the interval. A comparison that
+shows two sides to be alike is ranked by how far its interval lies inside the margin. Claims that are not robust to the
+number of claims come last. The page of claims has this rule for readers (`chosen` in templates/verdicts.html.j2).
 """
 
 import math
@@ -18,25 +18,14 @@ from plimsoll.claims import findings, quantities, result_counts, verdicts
 from plimsoll.claims.quantities.base import RATIO, SHARE, Quantity
 from plimsoll.config import answers
 from plimsoll.config.studies import Study
+from plimsoll.errors import many
 from plimsoll.pages import wording
 from plimsoll.pages.formats import interval
 from plimsoll.planning import forecasts
 
-TOLD = 5
-# Open claims follow where fewer than this many others are shown.
-LEAST = 3
-# At most this many conditional claims are shown besides, the first in the paper.
-CONDITIONAL = 2
+# At most this many claims of a study are shown, and this many contradicted ones if others are reproduced.
+TOLD, CONTRADICTED = 3, 2
 POINTS = " points"
-# At most this many contradicted claims are shown if there are reproduced ones too.
-CONTRADICTED = 3
-RULE = (
-    f"Shown are at most {TOLD} decided claims of each study, those about the answer's metrics first. Then come those whose "
-    f"95 % interval lies furthest from no effect, in widths of the interval. Contradicted ones stand first, at most "
-    f"{CONTRADICTED} where others are reproduced. Those not robust to the number of claims stand after the robust ones, and "
-    f"conditional ones after these, at most {CONDITIONAL}. Where fewer than {LEAST} are shown, open ones with the narrowest "
-    f"intervals follow. Verdicts near the border change from day to day."
-)
 
 
 def telling(row: dict) -> float:
@@ -179,15 +168,15 @@ def text(
     numbers[0] += f" ({'; '.join(beside)})" if beside else ""
     fragile = result_counts.fragile(counted)
     numbers += [f"{fragile} of the decided {wording.FRAGILE}"] if fragile else []
-    lines = _wrapped(f"{study}: {len(counted)} claims: {', '.join(numbers)}", "", width)
+    lines = _wrapped(f"{study}: {many(len(counted), 'claim')}: {', '.join(numbers)}", "", width)
     for answer in answers:
         lines += ["", *_wrapped(answer, "  ", width)]
     if not any(result["verdict"] in verdicts.DECIDED for result in counted):
         lines += ["", "  None of them is decided here."]
-    conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL][:CONDITIONAL]
+    conditional = [result for result in counted if result["verdict"] == verdicts.CONDITIONAL]
     told = [(result, _here(result, row, short, labels)) for result, row in choose(results, comparisons, answering=answering)]
-    told += [(result, wording.by_arrangement(result)) for result in conditional]
-    left = undecided(results, comparisons, max(0, LEAST - len(told)), answering)
+    told += [(result, wording.by_arrangement(result)) for result in conditional[: TOLD - len(told)]]
+    left = undecided(results, comparisons, TOLD - len(told), answering)
     for result, here in [*told, *((result, _here(result, row, short, labels)) for result, row in left)]:
         lines += ["", *_wrapped(f"{findings.verdict_of(result)} ({result['id']}): {result['statement']}", "  ", width)]
         lines += _wrapped(wording.asked_in_part(result), "    ", width)
@@ -287,7 +276,8 @@ def of_studies(folder: Path, studies: Mapping[str, Study], width: int = 80) -> s
         told.append(text(name, results, rows, short, width, said, answering, labels_of(study)))
         pages.append(folder / name / "report.html")
     there = [str(page) for page in pages if page.is_file()]
-    last = _wrapped(RULE, "", width) + (_wrapped(f"Read on: {', '.join(there)}", "", width) if there else [])
+    last = _wrapped(f"Shown are the clearest claims, by the rule in {folder / 'claims.html'}#chosen.", "", width)
+    last += _wrapped(f"Read on: {', '.join(there)}", "", width) if there else []
     return "\n\n".join([*told, "\n".join(last)])
 
 
