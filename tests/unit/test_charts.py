@@ -167,6 +167,7 @@ def test_a_figure_is_written_whole_and_can_be_read(tmp_path, name):
     # Levels have words, and no code of the data.
     said = [*(text.get_text() for text in texts(found.figure)), found.caption, found.alternative]
     assert not [one for one in said if re.search(r"\b[EOHS]\d\b|\b(ANY|PIN|CPUMEM)\b", one)]
+    assert len(found.alternative.split()) <= 60
     found.save(tmp_path / "f")
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF") and (tmp_path / "f.png").stat().st_size > 15_000
     assert (tmp_path / "f.txt").read_text().endswith(".\n") and len((tmp_path / "f.alt.txt").read_text()) > 40

@@ -10,6 +10,7 @@ from plimsoll import code, designs, paths
 from plimsoll.designs.interference.cells import views
 from plimsoll.designs.interference.charts import matrix, pairs
 from plimsoll.figures import data, render, sources, style
+from plimsoll.figures.findings import Change
 
 from tests.conftest import REFERENCE
 from tests.unit.test_charts import check, drawn, printed
@@ -38,7 +39,25 @@ def test_the_matrix_has_a_cell_for_every_ordered_pair_and_the_papers_below(shown
     assert all(not ours.mask.any() for ours in values[:3]) and values[3].mask.any()
     assert values[0][0, 0] == pytest.approx(EFFECTS["2", "linpack", "linpack"], abs=0.03)
     assert "Y* stands in for Y-Cruncher" in found.caption
-    assert "Worst: " in found.alternative and "Best: " in found.alternative
+    assert "Largest loss: Bonnie++, block " in found.alternative
+    assert "Largest gain: Linpack beside STREAM in one shared container, +" in found.alternative
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        ([-0.4, 0.2], ["Largest loss: ", "Largest gain: "]),
+        ([0.1, 0.15, 0.2], ["Smallest gain: ", "Largest gain: "]),
+        ([-0.4, -0.1], ["Largest loss: ", "Smallest loss: "]),
+        ([-0.4], ["Largest loss: "]),
+        ([0.2], ["Largest gain: "]),
+        ([], []),
+    ],
+)
+def test_a_gain_is_called_a_gain_where_nothing_loses(ratios, said):
+    found = pairs._ends([Change(f"{ratio}", ratio, ratio, ratio) for ratio in ratios])
+    ends = [ratios[0], ratios[-1]] if len(ratios) > 1 else ratios
+    assert [one.partition(",")[0] for one in found] == [f"{word}{end}" for word, end in zip(said, ends, strict=True)]
 
 
 def test_the_matrix_can_be_read(shown):

@@ -106,13 +106,13 @@ def test_lines_are_in_the_order_of_numbers_and_means_are_of_the_runs(shown):
     assert "the profile ends at 8 instances" in figure.caption
 
 
-def test_the_alternative_text_begins_with_the_line_that_grows_most():
+def test_the_alternative_text_compares_lines_by_their_growth_and_their_beginning():
     def line(*means):
         return pd.DataFrame({"instances": ["1", "16", "2"][: len(means)], "mean": means})
 
-    said = lines.steepest({"A": line(2.0, 8.0, 9.0), "B": line(1.0, 5.0, 1.0), "C": line(3.0)}, "instances")
-    assert said == "Grows most: B, to 5 times from 1 to 16."
-    assert lines.steepest({"C": line(3.0), "D": line()}, "instances") == ""
+    said = lines.comparison({"A": line(2.0, 8.0, 9.0), "B": line(1.0, 5.0, 1.0), "C": line(3.0)}, "instances")
+    assert said == "Grows most: B, from 1 to 16 (×5.0). Grows least: A, from 1 to 16 (×4.0). At 1, farthest from A: B (×0.50)."
+    assert lines.comparison({"C": line(3.0), "D": line()}, "instances") == "Nothing to compare."
 
 
 def test_creation_and_the_time_until_programs_begin_have_a_panel_each(shown):
@@ -122,7 +122,7 @@ def test_creation_and_the_time_until_programs_begin_have_a_panel_each(shown):
     # The boot time is a part of the second panel's time.
     dotted = [[line for line in axis.get_lines() if line.get_marker() == "_"] for axis in figure.figure.axes]
     assert not dotted[0] and {line.get_linestyle() for line in dotted[1]} == {":"}
-    assert "until the last program begins, Docker: " in figure.alternative and "Dotted: from the command" in figure.caption
+    assert "Dotted: from the command" in figure.caption
     without = drawn(shown("fig04", lambda table: table[table["metric"] != "boot_time"]))
     assert "Dotted" not in without.caption
 

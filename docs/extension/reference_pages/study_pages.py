@@ -9,6 +9,13 @@ import yaml
 from reference_pages import figures
 from reference_pages.markdown import code, page, table
 
+# Columns of a claim's verdict, and the sentences above their table.
+JUDGED = ("verdict on the reference machine", "effect, or why there is none", "runs of each side", "q")
+ON_CLAIMS = (
+    "An effect has its 95 % interval in brackets. The [explanation of verdicts](../../../explanation/verdicts.md) says what "
+    "they and q mean."
+)
+
 
 def pages(project: Path) -> dict[str, str]:
     """Return the studies' pages, and the page that lists them."""
@@ -96,10 +103,30 @@ def _figures(study: dict, project: Path) -> str:
 
 
 def _claims(project: Path, study: dict, folder: Path) -> str:
-    claims = yaml.safe_load((project / f"config/claims/{study['id']}.yaml").read_text())["claims"]
-    verdicts = {}
-    if (folder / "claims.csv").is_file():
-        with (folder / "claims.csv").open(newline="") as file:
-            verdicts = {row["id"]: row["verdict"] for row in csv.DictReader(file)}
-    rows = [(one["id"], one["statement"], verdicts.get(one["id"], "")) for one in claims]
-    return "## Claims\n\n" + table(["claim", "statement", "verdict on the reference machine"], rows)
+    """Return the claims with the verdicts of the reference measurements, and what each verdict rests on."""
+    claims, judged = yaml.safe_load((project / f"config/claims/{study['id']}.yaml").read_text())["claims"], _judged(folder)
+    rows = [(one["id"], one["statement"], *judged.get(one["id"], [""] * len(JUDGED))) for one in claims]
+    return "\n\n".join(["## Claims", ON_CLAIMS, table(["claim", "statement", *JUDGED], rows)])
+
+
+def _judged(folder: Path) -> dict[str, tuple[str, ...]]:
+    """Return what the reference measurements say of each claim, as pages of results print it: the columns JUDGED."""
+    import pandas as pd
+    from plimsoll.claims import findings
+    from plimsoll.pages import wording
+
+    if not (folder / "claims.csv").is_file():
+        return {}
+    compared = wording.by_claim(pd.read_csv(folder / "comparisons.csv"))
+    return {one["id"]: _verdict(one, compared.get(one["id"], [])) for one in findings.of_table(folder / "claims.csv")}
+
+
+def _verdict(result: dict, comparisons: list[dict]) -> tuple[str, ...]:
+    """Return the verdict on a claim, its effects or the reason why there are none, its number of runs, and q."""
+    from plimsoll.claims import findings
+    from plimsoll.pages import formats, printed_claims
+
+    printed = printed_claims.row(result, comparisons, []) or {"found": "", "details": [], "n": ""}
+    reason = f"{formats.capital(result['reason'])}." if result["reason"] else ""
+    told = " ".join(filter(None, [reason, printed["found"], *printed["details"], result.get("answered")]))
+    return findings.verdict_of(result), formats.prose(told), printed["n"], formats.p_value(result["q"])

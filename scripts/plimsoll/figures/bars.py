@@ -193,7 +193,7 @@ def how_many_differ(telling: int, of: str, reference: str) -> str:
     `telling` is the number of such ratios, and `of` says of how many.
     """
     verb = "differs" if telling == 1 else "differ"
-    chance = "95 % interval of each ratio; by chance 1 in 20 would"
+    chance = "95 % intervals: 1 in 20 by chance"
     return f"{telling or 'None'} of {of} {verb} from {reference} ({chance})."
 
 

@@ -45,7 +45,7 @@ class Chart(ABC):
 
     @abstractmethod
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        """Return one or two sentences for readers who cannot see the figure: what it shows, and its main numbers."""
+        """Return what the figure shows, for readers who cannot see it: what differs and by how much, in 60 words or fewer."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,27 @@ class DrawnFigure:
 def draw_figure(chart: Chart, data: FigureData) -> DrawnFigure:
     """Return a figure drawn by its chart. If the figure has nothing to show, a statement of the reason takes its place."""
     summary = chart.summarise(data)
-    if reason := data.reason or (NOTHING_OF_IT if summary.empty else None):
-        words = f"Not measured here: {reason}."
-        return DrawnFigure(data, summary, style.statement(data.title, reason), words, f"{data.title}. {words}")
+    alternative = alternative_text(chart, data, summary)
+    if reason := _unavailable(data, summary):
+        return DrawnFigure(data, summary, style.statement(data.title, reason), _not_measured(reason), alternative)
     figure = chart.draw(data, summary)
     _say_better(figure, data)
-    caption, alternative = (words(data, summary) for words in (chart.caption, chart.alternative))
-    return DrawnFigure(data, summary, figure, f"{caption}{_without_values(data)}", alternative)
+    return DrawnFigure(data, summary, figure, f"{chart.caption(data, summary)}{_without_values(data)}", alternative)
+
+
+def alternative_text(chart: Chart, data: FigureData, summary: pd.DataFrame) -> str:
+    """Return a figure's alternative text. If the figure has nothing to show, the text is the reason."""
+    reason = _unavailable(data, summary)
+    return f"{data.title}. {_not_measured(reason)}" if reason else chart.alternative(data, summary)
+
+
+def _unavailable(data: FigureData, summary: pd.DataFrame) -> str | None:
+    """Return why a figure has nothing to show; None if it shows something."""
+    return data.reason or (NOTHING_OF_IT if summary.empty else None)
+
+
+def _not_measured(reason: str) -> str:
+    return f"Not measured here: {reason}."
 
 
 def _say_better(figure: Figure, data: FigureData) -> None:

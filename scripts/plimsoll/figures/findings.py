@@ -1,11 +1,13 @@
-"""Sentences of alternative texts: what a figure shows, before its numbers."""
+"""Sentences of alternative texts: what differs from a reference, by how much, and how many do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from plimsoll.figures import bars, style
+
+NOTHING = "Nothing to compare."
 
 
 class Change(NamedTuple):
@@ -21,20 +23,37 @@ class Change(NamedTuple):
         """Return whether the interval excludes no change."""
         return bool(self.low > 0 or self.high < 0)
 
+    @property
+    def in_words(self) -> str:
+        """Return the name and the difference, with its interval if that is known."""
+        interval = "" if pd.isna(self.low) else f" [{style.percent(self.low)}, {style.percent(self.high)}]"
+        return f"{self.name}, {style.percent(self.change)}{interval}"
+
 
 def farthest(changes: Sequence[Change], reference: str) -> str:
-    """Return which change is farthest from a reference, how many differ from it, and how many have no interval."""
+    """Return which change is farthest from a reference, how many differ from it, and the farthest without an interval."""
+    telling = [one for one in changes if one.differs]
+    others = [one for one in changes if pd.isna(one.low) and pd.notna(one.change)]
+    said = [
+        f"Farthest from {reference}: {_largest(telling).in_words}." if telling else "",
+        how_many(changes, reference),
+        f"{len(others)} without an interval (too few runs), farthest: {_largest(others).in_words}." if others else "",
+    ]
+    return " ".join(filter(None, said)) or NOTHING
+
+
+def how_many(changes: Sequence[Change], reference: str) -> str:
+    """Return how many of the changes with an interval differ from a reference; empty if none has an interval."""
     known = [one for one in changes if pd.notna(one.low)]
-    most = max((one for one in known if one.differs), key=lambda one: abs(one.change), default=None)
-    said = [f"Farthest from {reference}: {most.name}, {style.percent(most.change)}."] if most else []
-    said += [bars.how_many_differ(sum(one.differs for one in known), str(len(known)), reference)] if known else []
-    said += [f"{without} without an interval: too few runs."] if (without := len(changes) - len(known)) else []
-    return " ".join(said) or "Nothing to compare."
+    return bars.how_many_differ(sum(one.differs for one in known), str(len(known)), reference) if known else ""
 
 
-def ends(values: Sequence[tuple[str, float]], unit: str) -> str:
-    """Return the highest and the lowest of several named values; empty if there are fewer than two."""
-    if len(values) < 2:
-        return ""
-    high, low = (pick(values, key=lambda one: one[1]) for pick in (max, min))
-    return f"Highest: {high[0]}, {high[1]:.3g} {unit}. Lowest: {low[0]}, {low[1]:.3g} {unit}."
+def extremes(verb: str, ratios: Mapping[str, float]) -> str:
+    """Return a sentence on the largest of several named ratios, and one on the smallest. `verb` begins both."""
+    ordered = sorted(ratios, key=lambda name: ratios[name], reverse=True)
+    ends = zip(("most", "least"), dict.fromkeys([*ordered[:1], *ordered[-1:]]), strict=False)
+    return " ".join(f"{verb} {word}: {name} ({bars.factor(ratios[name])})." for word, name in ends)
+
+
+def _largest(changes: Sequence[Change]) -> Change:
+    return max(changes, key=lambda one: abs(one.change))

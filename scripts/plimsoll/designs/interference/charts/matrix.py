@@ -56,15 +56,12 @@ class Matrix(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        return f"{data.title}: interference ratio of each microservice beside each other one. {pairs.findings(data, summary)}"
+        return f"{data.title}: interference ratios. {pairs.findings(data, summary)}"
 
 
 def _label(data: FigureData, metric: str) -> str:
     """Return the name of a metric's row: letter, microservice and metric, such as "B: Bonnie++, block input"."""
-    benchmark, label = data.options["benchmark_of"][metric], data.metrics[metric]["label"]
-    service = data.options["benchmarks"][benchmark]["label"]
-    whole = service if label in service else label if service in label else f"{service}, {label[0].lower()}{label[1:]}"
-    return f"{pairs.letter(data, benchmark)}: {whole}"
+    return f"{pairs.letter(data, data.options['benchmark_of'][metric])}: {pairs.metric_name(data, metric)}"
 
 
 def _panel(axis: Axes, part: pd.DataFrame, data: FigureData, column: str) -> None:

@@ -9,8 +9,10 @@ from plimsoll import workloads
 from plimsoll.designs.interference import tests as statistics_table
 from plimsoll.designs.interference.cells import BASELINE as ALONE
 from plimsoll.designs.interference.factors import FREE, PLACEMENTS
+from plimsoll.designs.interference.words import CASES as WHERE
 from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
+from plimsoll.figures.findings import Change
 
 CASES = {
     "1": "case 1: alone, limits",
@@ -141,22 +143,40 @@ def finite(*values) -> bool:
     return all(value is not None and np.isfinite(value) for value in values)
 
 
+def metric_name(data: FigureData, metric: str) -> str:
+    """Return a metric with its microservice, such as "Bonnie++, block input"."""
+    service, label = data.options["benchmarks"][data.options["benchmark_of"][metric]]["label"], data.metrics[metric]["label"]
+    if label in service or service in label:
+        return max(service, label, key=len)
+    return f"{service}, {label[0].lower()}{label[1:]}"
+
+
 def findings(data: FigureData, summary: pd.DataFrame) -> str:
     """Return sentences on what a figure shows, for readers who cannot see it.
 
-    They give the worst and the best ratio whose interval leaves out 0, and how many such ratios there are.
+    They give both ends of the ratios whose interval leaves out 0, and how many such ratios there are.
     """
-    ratios = summary.dropna(subset=["interference_ratio", "ratio_low", "ratio_high"])
-    sure = ratios[(ratios["ratio_low"] > 0) | (ratios["ratio_high"] < 0)]
-    if ratios.empty:
+    rows = summary.dropna(subset=["interference_ratio", "ratio_low", "ratio_high"]).itertuples()
+    ratios = [Change(_in_words(data, row), row.interference_ratio, row.ratio_low, row.ratio_high) for row in rows]
+    if not ratios:
         return "Too few iterations count to compare with running alone."
-    count = bars.how_many_differ(len(sure), f"{len(ratios)} combinations", "running alone")
-    ends = sure.sort_values("interference_ratio").iloc[[0, -1]].drop_duplicates() if len(sure) else sure
-    words = [
-        f"{row.label} of {name(data, row)} in {case_label(row.case)}, {style.percent(row.interference_ratio)} "
-        f"[{style.percent(row.ratio_low)}, {style.percent(row.ratio_high)}]"
-        for row in ends.itertuples()
-    ]
-    if len(words) < 2:
-        return " ".join([count, *(f"It is {word}." for word in words)])
-    return f"Worst: {words[0]}. Best: {words[1]}. {count}"
+    telling = sorted((one for one in ratios if one.differs), key=lambda one: one.change)
+    return " ".join([*_ends(telling), bars.how_many_differ(len(telling), f"{len(ratios)} combinations", "running alone")])
+
+
+def _in_words(data: FigureData, row) -> str:
+    """Return a row's view in words: STREAM TRIAD beside Linpack in one shared container."""
+    partner = data.options["benchmarks"][row.co_runner]["label"]
+    return f"{metric_name(data, row.metric)} beside {partner} in {WHERE.get(row.case, case_label(row.case))}"
+
+
+def _ends(ratios: list[Change]) -> list[str]:
+    """Return sentences on the first and the last of sorted ratios: losses, gains, or one of each."""
+    if not ratios:
+        return []
+    low, high = ratios[0], ratios[-1]
+    ends = {
+        "Largest loss" if low.change < 0 else "Smallest gain": low,
+        "Largest gain" if high.change > 0 else "Smallest loss": high,
+    }
+    return [f"{end}: {one.in_words}." for end, one in ends.items() if len(ratios) > 1 or end.startswith("Largest")]

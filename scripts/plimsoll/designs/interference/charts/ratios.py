@@ -55,7 +55,7 @@ class Ratios(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        return f"{data.title} beside each other microservice. {pairs.findings(data, summary)}"
+        return f"{data.title}. {pairs.findings(data, summary)}"
 
 
 def _look(number: int) -> tuple[str, str]:

@@ -63,11 +63,7 @@ class Values(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        alone = summary[(summary["case"] == pairs.ALONE) & (summary["n"] > 0)]
-        means = ", ".join(f"{row.label} {row.mean:.3g} {row.unit}" for row in alone.itertuples())
-        return (
-            f"{data.title} alone and beside each other microservice. Alone: {means or 'none'}. {pairs.findings(data, summary)}"
-        )
+        return f"{data.title} alone and beside others. {pairs.findings(data, summary)}"
 
 
 def _places(part: pd.DataFrame) -> np.ndarray:

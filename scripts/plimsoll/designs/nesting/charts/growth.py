@@ -94,19 +94,8 @@ class Growth(Chart):
         return f"{label}, over the number of instances at once.{parts} {lines.of_how_many(data, summary)}"
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        first, *others = _panels(data)
-        told = [
-            self._told(data, summary, metric, "" if metric == first else f"{data.metrics[metric]['label']}, ")
-            for metric in (first, *others)
-        ]
-        steepest = lines.steepest(_lines_of(summary, first), "instances")
-        said = f"{data.title}, by the number of instances.", steepest, f"{'; '.join(filter(None, told)) or 'No valid run'}."
-        return " ".join(filter(None, said))
-
-    def _told(self, data: FigureData, summary: pd.DataFrame, metric: str, before: str) -> str:
-        """Return in words the first and the last mean of each line of a metric. `before` stands before each line's name."""
-        each = _lines_of(summary, metric).items()
-        return "; ".join(f"{before}{lines.ends(own, 'instances', label, own['unit'].iloc[0])}" for label, own in each)
+        first = _lines_of(summary, _panels(data)[0])
+        return f"{data.title}, by the number of instances. {lines.comparison(first, 'instances')}"
 
 
 def _lines_of(summary: pd.DataFrame, metric: str) -> dict[str, pd.DataFrame]:

@@ -1,11 +1,12 @@
 """Lines over numbers of instances, as in the charts of this design: means with intervals, and single runs."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from plimsoll.figures import style
+from plimsoll.figures import bars, findings, style
 from plimsoll.figures.data import FigureData
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
@@ -97,30 +98,30 @@ def of_how_many(data: FigureData, summary: pd.DataFrame) -> str:
     return text + (f" Not measured here: {'; '.join(missing)}." if missing else "")
 
 
-def steepest(each: dict[str, pd.DataFrame], x: str) -> str:
-    """Return in words which of several named lines grows most; empty if no line has two means above 0."""
-    tables = {name: _by_place(summary, x) for name, summary in each.items()}
-    ends_of = {name: (table.iloc[0], table.iloc[-1]) for name, table in tables.items() if len(table) > 1}
-    growths = {name: last["mean"] / first["mean"] for name, (first, last) in ends_of.items() if first["mean"] > 0}
-    if not growths:
-        return ""
-    name = max(growths, key=lambda name: growths[name])
-    first, last = ends_of[name]
-    return f"Grows most: {name}, to {growths[name]:.2g} times from {first['place']} to {last['place']}."
+def comparison(each: dict[str, pd.DataFrame], x: str) -> str:
+    """Return which of several named lines of means grow most and least over the column `x`.
 
-
-def _by_place(summary: pd.DataFrame, x: str) -> pd.DataFrame:
-    """Return the means of a line in the order of the column `x`, which is also a number, `place`."""
-    return summary.assign(place=summary[x].astype(int)).sort_values("place")
-
-
-def ends(summary: pd.DataFrame, x: str, what: str, unit: str) -> str:
-    """Return in words the first and the last mean of a line."""
-    table = _by_place(summary, x)
+    The last sentence says which line is farthest from the first one at the smallest number.
+    """
+    columns = {name: own.groupby(own[x].astype(int))["mean"].first() for name, own in each.items()}
+    table = pd.DataFrame(columns, dtype=float)
+    table = table.where(table > 0).dropna(how="all").sort_index()
     if table.empty:
-        return f"{what}: no valid run"
-    first, last = table.iloc[0], table.iloc[-1]
-    at_first = f"{first['mean']:.3g} {unit} at {first['place']}"
-    if first["place"] == last["place"]:
-        return f"{what}: {at_first}"
-    return f"{what}: {at_first}, {last['mean']:.3g} {unit} at {last['place']}"
+        return findings.NOTHING
+    lines = {name: table[name].dropna() for name in table}
+    growths = {
+        f"{name}, from {line.index[0]} to {line.index[-1]}": line.iloc[-1] / line.iloc[0]
+        for name, line in lines.items()
+        if len(line) > 1
+    }
+    return " ".join(filter(None, (findings.extremes("Grows", growths), _farthest_at_first(table)))) or findings.NOTHING
+
+
+def _farthest_at_first(table: pd.DataFrame) -> str:
+    """Return which column is farthest from the first one in the first row; empty if that row has a single mean."""
+    means = table.iloc[0].dropna()
+    ratios = means.iloc[1:] / means.iloc[0]
+    if ratios.empty:
+        return ""
+    name = np.log(ratios).abs().idxmax()
+    return f"At {table.index[0]}, farthest from {means.index[0]}: {name} ({bars.factor(ratios[name])})."

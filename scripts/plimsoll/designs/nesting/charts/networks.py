@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plimsoll import runtimes
+from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import statistics, words
 from plimsoll.designs.nesting.charts import lines
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, of_placement
@@ -88,11 +89,15 @@ class Networks(Chart):
         ).replace("; dots are single runs", "")
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        free = summary[summary["metric"] == "throughput"].to_dict("records")
-        where = data.options["open_vswitch"]
-        means = [(_name(*(one[factor] for factor in KEYS), where), one["mean"]) for one in free]
-        each = "; ".join(f"{name}: {mean:.3g} Gbit/s" for name, mean in means)
-        return f"{data.title}. {findings.ends(means, 'Gbit/s')} {each or 'No valid run'}."
+        runs = data.observations[data.observations["metric"] == "throughput"]
+        if runs.empty:
+            return f"{data.title}. {findings.NOTHING}"
+        each = {key: blocks.sample(own) for key, own in runs.groupby(KEYS)}
+        first, *others = _rows(runs)
+        names = {key: _name(*key, data.options["open_vswitch"]) for key in each}
+        changes = [findings.Change(names[key], *blocks.change(each[key], each[first])) for key in others]
+        reference = "bare metal" if set(first[:2]) == {"bare"} else names[first]
+        return f"{data.title}: throughput. {findings.farthest(changes, reference)}"
 
 
 def switch(options: dict, summary: pd.DataFrame) -> str:

@@ -60,13 +60,7 @@ class Parents(Chart):
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
         groups = sorted(summary.groupby("children"), key=lambda one: int(one[0]))
         each = {f"{children} in each parent": group for children, group in groups}
-        told = [lines.ends(group, "instances", name, group["unit"].iloc[0]) for name, group in each.items()]
-        said = (
-            f"{data.title}, by the number of parents.",
-            lines.steepest(each, "instances"),
-            f"{'; '.join(told) or 'No valid run'}.",
-        )
-        return " ".join(filter(None, said))
+        return f"{data.title}, by the number of parents. {lines.comparison(each, 'instances')}"
 
 
 CHARTS = [Parents()]

@@ -49,14 +49,14 @@ class Parts(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        cells = _cells(summary)
-        if not cells:
-            return f"{data.title}. No valid run."
-        shares = {described["label"]: _means(summary, metric).get(cells[0], 0.0) for metric, described in data.metrics.items()}
-        longest = max(shares, key=lambda label: shares[label])
-        share = f"{longest} takes {shares[longest] / sum(shares.values()):.0%}" if sum(shares.values()) else "no time is known"
-        each = ", ".join(f"{label} {value:.3g} s" for label, value in shares.items())
-        return f"{data.title}. {_name(cells[0])}: {share.replace('%', ' %')}. Part by part: {each}."
+        means = summary.pivot_table(index=["task", "instances", "children"], columns="metric", values="mean")
+        shares = means.div(means.sum(axis="columns"), axis="index")
+        longest = shares.idxmax(axis="columns")
+        metric = longest.mode()[0]
+        own = shares[metric][longest == metric]
+        share = " to ".join(dict.fromkeys(f"{100 * end:.0f} %" for end in (own.min(), own.max())))
+        label = data.metrics[metric]["label"]
+        return f"{data.title}. Longest part in {len(own)} of {len(shares)} cells: {label}, {share} of a parent's time."
 
 
 def _cells(summary: pd.DataFrame) -> list[tuple[str, int, int]]:

@@ -5,7 +5,7 @@ from matplotlib.lines import Line2D
 
 from plimsoll.designs.overhead import words
 from plimsoll.designs.overhead.factors import BARE, VOLUME
-from plimsoll.figures import style
+from plimsoll.figures import findings, style
 from plimsoll.figures.data import FigureData
 
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": "#777777", "linestyle": ""}
@@ -71,3 +71,15 @@ def handles(keys: list[tuple[str, str]], paper: bool) -> list:
 def not_bare(keys: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the (runtime, storage) that are compared with bare metal."""
     return [key for key in keys if key[0] != BARE]
+
+
+def changes(summary: pd.DataFrame) -> list[findings.Change]:
+    """Return how far each mean is from bare metal's, by metric and (runtime, storage)."""
+    rows = summary.dropna(subset=["change"]).itertuples()
+    return [findings.Change(_named(row), row.change, row.change_low, row.change_high) for row in rows]
+
+
+def _named(row) -> str:
+    """Return the metric and environment of a row, and that lower values are better if they are."""
+    better = " (lower is better)" if row.better == "lower" else ""
+    return f"{row.label}, {words.environment(row.runtime, row.storage)}{better}"

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from plimsoll.designs.overhead.charts import levels
 from plimsoll.designs.overhead.charts.overheads import Overheads
-from plimsoll.figures import bars, findings, style
+from plimsoll.figures import bars, style
 from plimsoll.figures.data import FigureData
 
 
@@ -47,13 +47,6 @@ class Means(Overheads):
     def caption(self, data: FigureData, summary: pd.DataFrame) -> str:
         below = " Below: the paper's, on its machine." if data.options["paper"] else ""
         return f"Mean of all iterations; error bars: standard deviation.{below} {levels.of_how_many(data, summary)}"
-
-    def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        rows = list(summary.rename(columns={"mean": "value"}).itertuples())
-        means = [(f"{row.label}, {levels.words.environment(row.runtime, row.storage)}", row.value) for row in rows]
-        each = "; ".join(f"{name}: {value:.3g} {row.unit}" for (name, value), row in zip(means, rows, strict=True))
-        ends = findings.ends(means, rows[0].unit) if len({row.unit for row in rows}) == 1 else ""
-        return f"{data.title}. {ends} Means: {each or 'none'}."
 
 
 def _bars(axis: Axes, places: list[float], means, deviations, look: style.Look, of: int) -> None:

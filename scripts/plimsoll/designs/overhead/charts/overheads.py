@@ -109,17 +109,7 @@ class Overheads(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        changes = [
-            findings.Change(
-                f"{row.label}, {levels.words.environment(row.runtime, row.storage)}",
-                row.change,
-                row.change_low,
-                row.change_high,
-            )
-            for row in summary.dropna(subset=["change"]).itertuples()
-        ]
-        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
-        return f"{data.title}. {findings.farthest(changes, 'bare metal')} Against bare metal: {each or 'none known'}."
+        return f"{data.title}. {findings.farthest(levels.changes(summary), 'bare metal')}"
 
 
 CHARTS = [Overheads()]

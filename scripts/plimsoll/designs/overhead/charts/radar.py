@@ -55,10 +55,15 @@ class Radar(Overheads):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        known = summary.dropna(subset=["score"]).itertuples()
-        scores = [(f"{row.label}, {levels.words.environment(row.runtime, row.storage)}", row.score) for row in known]
-        each = "; ".join(f"{name}: {score:.3f}" for name, score in scores)
-        return f"{data.title} (1 is the best runtime). {findings.ends(scores, 'of the best')} Scores: {each or 'none'}."
+        lowest = summary.dropna(subset=["score"]).sort_values("score").drop_duplicates(["runtime", "storage"])
+        each = "; ".join(
+            f"{levels.words.environment(row.runtime, row.storage)}, {row.score:.2g} ({row.label})"
+            for row in lowest.itertuples()
+        )
+        return (
+            f"{data.title} (1 is the best runtime). Lowest scores: {each or 'none'}. "
+            f"{findings.how_many(levels.changes(summary), 'bare metal')}"
+        ).strip()
 
 
 def _of_paper(data: FigureData, metrics: list[str]) -> dict[str, list[float]]:

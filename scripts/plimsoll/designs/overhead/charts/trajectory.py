@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 
 from plimsoll.designs.overhead import words
 from plimsoll.designs.overhead.charts import levels
-from plimsoll.figures import style
+from plimsoll.figures import findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -66,22 +66,13 @@ class Trajectory(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        found = summary.groupby(["metric", "runtime", "storage"])["value"].agg(["min", "max"])
-        ends = {
-            f"{data.metrics[metric]['label']}, {words.environment(runtime, storage)}": (low, high)
-            for (metric, runtime, storage), (low, high) in found.iterrows()
+        ends = summary.groupby(["label", "runtime", "storage", "unit"])["value"].agg(["min", "max"])
+        spans = {
+            f"{label}, {words.environment(runtime, storage)}, from {low:.4g} to {high:.4g} {unit}": high / low
+            for (label, runtime, storage, unit), (low, high) in ends.iterrows()
+            if high > low > 0
         }
-        told = "; ".join(f"{name}: {low:.3g} to {high:.3g}" for name, (low, high) in ends.items())
-        return f"{data.title}. {_varies_most(ends)}{told or 'No iteration counts'}."
-
-
-def _varies_most(ends: dict[str, tuple[float, float]]) -> str:
-    """Return in words whose highest value is the most times its lowest; empty if no value is above 0 and varies."""
-    shares = {name: high / low for name, (low, high) in ends.items() if high > low > 0}
-    if not shares:
-        return ""
-    most = max(shares, key=lambda name: shares[name])
-    return f"Varies most: {most}, whose highest value is {shares[most]:.2g} times its lowest. "
+        return f"{data.title}. {findings.extremes('Varies', spans) or findings.NOTHING}"
 
 
 CHARTS = [Trajectory()]

@@ -209,7 +209,8 @@ def too_few(data: FigureData) -> str:
 def described(cell: dict) -> str:
     """Return a cell for people: 'two Docker containers (UMA, exactly subscribed, any processor)'."""
     deployed = words.deployment(cell["scheme"], cell["runtime"])
-    return f"{deployed} ({title(cell['hardware'], cell['mode'])}, {level(cell['affinity'])})"
+    unusual = [words.level("yield", cell["yield"])] if cell["sizes"] != words.STANDARD else []
+    return f"{deployed} ({', '.join([title(cell['hardware'], cell['mode']), level(cell['affinity']), *unusual])})"
 
 
 def findings(data: FigureData, compared: pd.DataFrame, reference: str) -> str:

@@ -93,13 +93,22 @@ class Profile(Chart):
         ) + cells.not_measured(data)
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        whole = summary[summary["what"] == "all"].sort_values("share", ascending=False)
-        parts = [
-            f"{cells.title(*key)}: "
-            + ", ".join(f"{SECTIONS.get(row.section, row.section)} {100 * row.share:.0f} %" for row in part.itertuples())
-            for key, part in whole.groupby(["hardware", "mode"])
-        ]
-        return f"{data.title}: share of the ranks' time inside MPI functions by benchmark. {'; '.join(parts)}."
+        whole = summary[summary["what"] == "all"].sort_values("share")
+        least, most = (
+            f"{_section(row.section)}, {100 * row.share:.0f} % ({cells.title(row.hardware, row.mode)})"
+            for row in whole.iloc[[0, -1]].itertuples()
+        )
+        spans = whole.groupby("section")["share"].agg(["min", "max"])
+        widest = spans.loc[(spans["max"] - spans["min"]).idxmax()]
+        return (
+            f"{data.title}: share of the ranks' time inside MPI functions by benchmark. Most: {most}. Least: {least}. Differs "
+            f"most between settings: {_section(widest.name)}, {100 * widest['min']:.0f} % to {100 * widest['max']:.0f} %."
+        )
+
+
+def _section(name: str) -> str:
+    """Return the name of a section for people."""
+    return SECTIONS.get(name, name)
 
 
 def _panel(axis: Axes, part: pd.DataFrame) -> None:

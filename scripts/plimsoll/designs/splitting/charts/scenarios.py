@@ -74,12 +74,16 @@ class Scenarios(Chart):
         ) + cells.not_measured(data)
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        counts = summary.groupby(PANEL)["container"].max()
-        places = ", ".join(
-            f"{number} ({cells.title(hardware, mode)}, {cells.level(level)})"
-            for (hardware, level, _, mode), number in counts.items()
-        )
-        return f"{data.title}: which cores each container may use on this host. Number of containers: {places}."
+        deployments = [part["cpus"] for _, part in summary.groupby(PANEL)]
+        sharing = f"{sum(map(_share_cores, deployments))} of {len(deployments)} deployments"
+        most = summary["container"].max()
+        return f"{data.title}: which cores each of up to {most} containers may use here. Containers share cores in {sharing}."
+
+
+def _share_cores(lists: pd.Series) -> bool:
+    """Return whether a core is in several of the lists of cores of a deployment's containers."""
+    each = [set(cpulist.parse(one)) for one in lists]
+    return sum(map(len, each)) > len(set().union(*each))
 
 
 def _panel(axis: Axes, part: pd.DataFrame, sockets: dict[str, list[int]]) -> None:

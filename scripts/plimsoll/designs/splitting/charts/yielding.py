@@ -72,7 +72,7 @@ class Yielding(Chart):
         ratio = cells.ratio_to(summary, summary["yield"] == "default", keys)
         compared = cells.with_ratio(data.observations, both.assign(to_default=ratio[both.index]), "to_default", left_alone)
         findings = cells.findings(data, compared, CHOSEN)
-        return f"{data.title}: run time by runtime, number of containers and yielding (lower is better). {findings}"
+        return f"{data.title}: run time (lower is better). {findings}"
 
 
 def _deployments(summary: pd.DataFrame) -> list[tuple[str, str]]:

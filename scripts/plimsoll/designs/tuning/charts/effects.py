@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from plimsoll.designs.tuning import statistics
 from plimsoll.designs.tuning.factors import BASELINE
 from plimsoll.designs.tuning.strategies import parts
-from plimsoll.figures import bars, style
+from plimsoll.figures import bars, findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -58,11 +58,13 @@ class Effects(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        first = summary[(summary["metric"] == next(iter(data.metrics))) & (summary["factors"] == 1)]
-        told = "; ".join(
-            f"{data.options['labels'].get(row.effect, row.effect)}: {style.percent(row.change)}" for row in first.itertuples()
-        )
-        return f"{data.title}. Main effects on {next(iter(data.metrics.values()))['label'].lower()}: {told or 'none known'}."
+        metric, described = next(iter(data.metrics.items()))
+        own = summary[(summary["metric"] == metric) & (summary["factors"] == 1)]
+        changes = [
+            findings.Change(data.options["labels"].get(row.effect, row.effect), row.change, row.change_low, row.change_high)
+            for row in own.itertuples()
+        ]
+        return f"{data.title}: main effects on {described['label'].lower()}. {findings.farthest(changes, 'no effect')}"
 
 
 def _runs(data: FigureData) -> str:

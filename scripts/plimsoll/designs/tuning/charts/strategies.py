@@ -60,15 +60,11 @@ class Strategies(Chart):
         )
 
     def alternative(self, data: FigureData, summary: pd.DataFrame) -> str:
-        known = summary.dropna(subset=["change"]).itertuples()
         changes = [
             findings.Change(data.options["labels"].get(row.strategy, row.strategy), row.change, row.change_low, row.change_high)
-            for row in known
+            for row in summary.itertuples()
         ]
-        each = "; ".join(f"{one.name}: {style.percent(one.change)}" for one in changes)
-        return (
-            f"{data.title}. {findings.farthest(changes, 'the baseline')} Job time against the baseline: {each or 'none known'}."
-        )
+        return f"{data.title}: job time. {findings.farthest(changes, 'the baseline')}"
 
 
 def _without_interval(data: FigureData, summary: pd.DataFrame) -> str:
