@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests.project import PROJECT
 
-SHELL = ("", "sh", "bash", "console")
+SHELL = ("sh", "bash", "console")
 FENCE = re.compile(r"^( *)```([\w{}-]*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LINK = re.compile(r"!?\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)?\]\(([^)\s]+)\)")
@@ -112,6 +112,14 @@ def commands(page: Path) -> Iterator[Command]:
     for text in inline(page):
         if text.startswith(tuple(f"{name} " for name in (*PROGRAMS, ".venv/bin/python", "python"))):
             yield from (Command(page, words, True) for words in _commands(text))
+
+
+def other_lines(page: Path) -> Iterator[str]:
+    """Yield the lines of a page's shell blocks that call no program of the project, without comments."""
+    for block in blocks(page):
+        for line in block.text.replace("\\\n", " ").splitlines() if block.language in SHELL else ():
+            if (words := line.strip()) and not words.startswith("# ") and not any(_commands(line)):
+                yield words
 
 
 def _commands(line: str) -> Iterator[tuple[str, ...]]:

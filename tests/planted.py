@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Steps as the answer names them.
-FILTER, PROCESSES = "the seccomp filter", "namespaces of processes and shared memory, with a /dev/shm of 64 MB"
-LIMITS = "the container's root file system and its cgroup's limits"
+FILTER, MEMORY = "the seccomp filter", "an IPC namespace (with a /dev/shm of 64 MB)"
+LIMITS = "the container's cgroup and limits (ulimit)"
+LAYER = "the container's layer where the program writes (in place of volumes)"
 
 # Sleeps where /dev/shm is too small, and where a filter is active.
 TWO_STEPS = """
@@ -28,6 +29,13 @@ echo done
 FILTERED = """
 i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done
 grep -q '^Seccomp:.*2' /proc/self/status && sleep 0.03
+echo done
+"""
+# Writes records to a file, each of which is on the disk before the next one, and sleeps if the file is in a container's layer.
+IN_LAYER = """
+dd if=/dev/zero of="$1" bs=4096 count=100 oflag=dsync 2>/dev/null
+[ "$(stat -f -c %T "$1")" = overlayfs ] && sleep 0.6
+rm "$1"
 echo done
 """
 # Computes, and sleeps where a call is refused.
@@ -49,7 +57,7 @@ real={real} option=
 if [ "$1" = run ]; then
     shift
     case "$*" in *seccomp=unconfined*) ;; *) option="--security-opt seccomp={filter}" ;; esac
-    exec "$real" run --cpu-period 100000 --cpu-quota 80000 $option "$@"
+    exec "$real" run --cpu-period 100000 --cpu-quota 80000 {more} $option "$@"
 fi
 exec "$real" "$@"
 """
@@ -60,13 +68,16 @@ _REFUSING = {
 
 
 @contextlib.contextmanager
-def client() -> Iterator[str]:
-    """Yield a PATH with a client of Docker that plants a quota in every container, and in every confined one a filter that
-    refuses memfd_create."""
+def client(*more: str) -> Iterator[str]:
+    """Yield a PATH with a client of Docker that plants a quota and the options `more` in every container.
+
+    In every confined one it plants a filter that refuses memfd_create.
+    """
     # A folder of PATH has no colon, and a word of a shell no space.
     with tempfile.TemporaryDirectory(prefix="plimsoll-client-") as folder:
         (Path(folder) / "filter.json").write_text(json.dumps(_REFUSING))
         script = Path(folder) / "docker"
-        script.write_text(_CLIENT.format(real=shutil.which("docker"), filter=f"{folder}/filter.json"))
+        words = {"real": shutil.which("docker"), "filter": f"{folder}/filter.json", "more": " ".join(more)}
+        script.write_text(_CLIENT.format(**words))
         script.chmod(0o755)
         yield f"{folder}:{os.environ['PATH']}"

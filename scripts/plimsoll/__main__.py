@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from plimsoll import features, tasks
-from plimsoll.errors import run_guarded
+from plimsoll.errors import run_guarded, say
 from plimsoll.measuring import stop
 
 
@@ -169,7 +169,7 @@ def _runtimes(options: argparse.Namespace) -> None:
     reasons = tries.of_image(options.image.stem, found, wishes)
     if reasons != tries.assumed(options.image.stem, found):
         for name, reason in reasons.items():
-            print(f"plimsoll: {name.partition('/')[2]} does not work here, and is not measured: {reason}.", file=sys.stderr)
+            say(f"{name.partition('/')[2]} does not work here, and is not measured: {reason}.")
         stop.restart(options.plans[0].parent)
 
 
@@ -184,7 +184,7 @@ def _plan(options: argparse.Namespace) -> None:
     host = study_plans.host(config)
     made = study_plans.plans(wanted, config, host, unavailable, options.output.parent.parent)[options.study]
     for sentence in sizes.note(options.output.parent, made, host):
-        print(f"plimsoll: {sentence}", file=sys.stderr, flush=True)
+        say(sentence)
     planner.write(made, options.output)
 
 

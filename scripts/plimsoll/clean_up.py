@@ -11,13 +11,12 @@ import contextlib
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll import paths
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import PlimsollError, Unavailable, say
 from plimsoll.host import cgroup, machine_lock, private
 from plimsoll.images import store as store_of_images
 from plimsoll.measuring import lock, record
@@ -90,7 +89,7 @@ def everything(runtimes: Iterable[Runtime]) -> list[str]:
     with machine_lock.hold(lock.say_whose):
         removed |= dict.fromkeys(machine_lock.forget())
     for problem in problems:
-        print(f"plimsoll: not removed: {problem}.", file=sys.stderr, flush=True)
+        say(f"not removed: {problem}.")
     if problems:
         raise PlimsollError("Not everything was removed: the reason is above. Resolve it, and type the command again.")
     return list(removed)

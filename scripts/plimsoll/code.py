@@ -25,6 +25,8 @@ REST = ""
 # Functions that use nothing of their arguments: `refer` only compares values, and `Part` has the base class of a part, which
 # is used with the part.
 UNUSED = ("refer", "Part")
+# A call of it names a function of the folder: `Kind("run_tables.means")` (plimsoll.analysis.tables).
+KIND = "Kind"
 # Files that are used by their names: templates, and what these include.
 FILE = re.compile(r"[\w./-]+\.(?:j2|css)")
 # Module of the stages. A statement that names it runs only if its module is the command.
@@ -134,7 +136,8 @@ def _definition(one: Use) -> Definition:
     for statement in module.defined.get(one.name, ()):
         reader.read(statement, frozenset())
     known = {**module.imported, **{name: Use(one.module, name) for name in module.defined}, **reader.imported}
-    uses = {Use(name) for name in reader.files}
+    folder = one.module.rpartition(".")[0]
+    uses = {*map(Use, reader.files), *(Use(*f"{folder}.{place}".rsplit(".", 1)) for place in reader.functions)}
     own = one.name.partition(".")[0]
     for name, attribute in reader.names:
         if use := known.get(name):
@@ -152,6 +155,7 @@ class Reader:
     """What statements contain: their `text` without comments and docstrings, and what they name.
 
     `names` has each name with the attribute that is taken from it, if one is. `imported` has the imports inside functions.
+    `functions` has those that are named as `module.function`.
     """
 
     def __init__(self):
@@ -160,6 +164,7 @@ class Reader:
         self.imported: dict[str, Use] = {}
         self.parts: set[Use] = set()
         self.files: set[str] = set()
+        self.functions: set[str] = set()
 
     def read(self, node: ast.AST, hidden: frozenset[str]) -> None:
         """Add a node and all below it. Parameters hide what is imported by the names in `hidden`."""
@@ -176,9 +181,12 @@ class Reader:
         if kind is ast.Constant:
             self.constant(node)
             return
-        if kind is ast.Call and isinstance(node.func, ast.Name) and node.func.id in UNUSED:
-            self.name(node.func.id, None, hidden)
-            return
+        if kind is ast.Call and isinstance(node.func, ast.Name):
+            if node.func.id in UNUSED:
+                self.name(node.func.id, None, hidden)
+                return
+            if node.func.id == KIND and type(node.args[0]) is ast.Constant:
+                self.functions.add(node.args[0].value)
         if kind is ast.FunctionDef or kind is ast.Lambda:
             hidden = hidden.union(one.arg for one in ast.walk(node.args) if type(one) is ast.arg)
         elif kind is ast.Import or kind is ast.ImportFrom:

@@ -1,8 +1,8 @@
 """Base class of a design of experiments, and of its parts.
 
 A design says which cells a study has, how one is measured, and what its records mean. It is a folder of plimsoll/designs:
-`__init__.py` has a class derived from `Design`, and every other member belongs to one of the parts below. A part is a class
-in a module of the part's name: `cells.py` has `class Cells(design.Cells)`. A part that is left out is its base class.
+`__init__.py` has the design, and every other member belongs to one of the parts below. A part is a class in a module of the
+part's name: `cells.py` has `class Cells(design.Cells)`. A part that is left out is its base class.
 
 Members without a value and abstract methods are required. Every other member has a default that fits most designs.
 A part is imported at its first use, so that measuring does not wait for what only planning or analysis imports.
@@ -285,7 +285,7 @@ class Part(Generic[P]):
         """Return the part of a design: the module's class that is called as its base class, or the base class itself."""
         if design is None:
             return self
-        module = f"{owner.__module__}.{self.name}"
+        module = f"{design.package}.{self.name}"
         try:
             kind = getattr(import_module(module), self.base.__name__)
         except ModuleNotFoundError as missing:
@@ -298,13 +298,12 @@ class Part(Generic[P]):
 
 
 class Design:
-    """A design of experiments. A class derived from it names the design and says in its docstring what is measured.
+    """A design of experiments. The docstring of its package says what is measured.
 
-    The parts lie beside that class, in modules of these names. A study carries its design (`study.design`). Shared code calls
-    the design through it and imports no design.
+    The parts are modules of that package. A study carries its design (`study.design`). Shared code calls the design through it
+    and imports no design.
     """
 
-    name: str  # of its folder, and of its schema in config/schemas/designs/
     MEASURES: bool = True  # whether Plimsoll measures such a study, and can make more runs of it
 
     factors = Part(Factors)
@@ -317,11 +316,15 @@ class Design:
     figures = Part(Figures)
     report = Part(Report)
 
+    def __init__(self, package: str):
+        """`package` is the name of the design's package. Its last part names the design, and its schema in config/schemas."""
+        self.package, self.name = package, package.rpartition(".")[2]
+
     def for_study(self, study: Mapping) -> "Design":
         """Return this design as a study follows it. Default: itself, as most designs have the same factors in all studies."""
         return self
 
     def chart(self, name: str) -> Any:
         """Return a chart of the design's charts/ by name (plimsoll.figures.chart.Chart). PlimsollError if it is unknown."""
-        charts = import_module(f"{type(self).__module__}.charts")
+        charts = import_module(f"{self.package}.charts")
         return registry.find(registry.members(charts, "CHARTS"), "chart", name)

@@ -1,4 +1,4 @@
-"""Errors that a user can fix, and how they are reported."""
+"""Errors that a user can fix, how they are reported, and words of messages."""
 
 import os
 import signal
@@ -78,6 +78,11 @@ def run_guarded(work: Callable[[], int | None], refused: int = 1) -> int:
             print("plimsoll: interrupted.", file=sys.stderr)
         return 130
     return status or 0
+
+
+def say(text: str, what: str = "plimsoll") -> None:
+    """Print a line on standard error that begins with `what`, so that a reader of the terminal sees who says it."""
+    print(f"{what}: {text}", file=sys.stderr, flush=True)
 
 
 def quote(value: object, most: int = 60) -> str:

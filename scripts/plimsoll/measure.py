@@ -263,8 +263,9 @@ def _made(identity: str, runs: list[Run], folder: Path, notes: dict) -> dict[str
     # Entering a cgroup waits some 10 ms in the kernel without using a processor, so it runs while the machine is
     # observed.
     accounts: list = []
-    with threads.beside(lambda: accounts.append(cgroup.account(mounted))):
-        notes["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
+    entering = threads.start(lambda: accounts.append(cgroup.account(mounted)))
+    notes["noise"] = {"before": noise.wait_until_idle(machine, **limits["idle"])}
+    entering.join()
     notes["seconds"]["idle"] = notes["noise"]["before"]["waited_seconds"]
     if not notes["noise"]["before"]["idle"]:
         reason = noise.not_idle(notes["noise"]["before"])

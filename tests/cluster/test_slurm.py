@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -76,6 +77,26 @@ def test_the_findings_of_the_hosts_stand_beside_each_other(cluster, measured):
 def test_a_second_submission_has_nothing_to_do(cluster, known, measured):
     code, said = cluster.submit(*BY_SLURM, known=known)
     assert code == 0 and "Nothing to be done" in said and not slurm.jobs(known)
+
+
+def test_one_node_is_measured_by_a_job_that_a_user_submits(cluster, known, measured):
+    """The command is that of docs/how-to/cluster.md, with the images and the settings of this cluster. All runs are there."""
+    (line,) = re.findall(r"^sbatch .*$", (PROJECT / "docs/how-to/cluster.md").read_text(), re.MULTILINE)
+    program, *options, script = shlex.split(line)
+    here = {
+        "plimsoll-images.tar.gz": "hosts/images.tar.gz",
+        "--hours 1 studies=liu2020": shlex.join(["--target", JUDGED, *settings("docker")]),
+    }
+    for usual, own in here.items():
+        assert usual in script
+        script = script.replace(usual, own)
+    mark, before = cluster.folder / "hosts/n1/done.json", cluster.records("n1")
+    mark.unlink()
+    environment = {**known, "PATH": f"{Path(sys.executable).parent}:{known['PATH']}"}
+    submitted = [program, "--wait", "--output", "submitted.log", *options, script]
+    done = subprocess.run(submitted, cwd=cluster.folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stderr, (cluster.folder / "submitted.log").read_text())
+    assert mark.exists() and cluster.records("n1") == before
 
 
 @pytest.fixture

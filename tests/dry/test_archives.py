@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 from plimsoll.config import studies
-from plimsoll.features.archive import layout, reading, references, rounding
+from plimsoll.features.archive import layout, reading, references
 
 from tests import crates, made_up
 from tests.conftest import REFERENCE, usual
@@ -164,10 +164,10 @@ def test_reference_measurements_are_made_again_on_another_checkout(project, stud
     done = project.run("snakemake", *words, "--cores", "2", *tables, *shown, **NOTHING)
     assert done.returncode == 0, done.stderr
     for name in references.TABLES:
-        assert rounding.same_values(
+        assert reading.same_values(
             (folder / f"results/{study}/{name}").read_bytes(), (REFERENCE / study / name).read_bytes()
         ), name
-    assert [name for name, content in shown.items() if not rounding.same_values((folder / name).read_bytes(), content)] == []
+    assert [name for name, content in shown.items() if not reading.same_values((folder / name).read_bytes(), content)] == []
     judged = json.loads((folder / f"results/{study}/together.json").read_text())
     # Beside the archive, some claims have the verdicts of other references that answer them.
     claims = pd.read_csv(REFERENCE / study / "claims.csv").set_index("id")

@@ -12,7 +12,7 @@ STUDY = "plimsoll2026"
 RUNTIMES = "runtimes={singularity: off, singularity-instance: off, singularity-cgroup: off, docker: optional}"
 CONFIG = (f"studies={STUDY}", "profile=ci", "repetitions=2", RUNTIMES)
 PACKAGE = "scripts/plimsoll"
-TABLE = f"{PACKAGE}/designs/splitting/tables.py"
+TABLE = f"{PACKAGE}/designs/splitting/host_tables.py"
 # Writes records of the plan that is in the working directory, all of them valid.
 RECORDS = f"""
 import json, os

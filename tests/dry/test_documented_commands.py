@@ -3,8 +3,10 @@
 Nothing is measured: `reproduce` is a dry run here. The tests that `ELSEWHERE` names type the commands that start containers.
 """
 
+import ast
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -14,16 +16,41 @@ from tests.dry.test_archives import ARCHIVE, FIGURES, NOTHING, SMALL, Archived
 
 PAGES = ("docs/tutorials", "docs/how-to")
 HERE = ("add", "archive", "compare", "drop", "list", "new-system", "plan", "reproduce", "show")
-# The test that types a command, or the function that is behind it.
+# The test that types a command.
 ELSEWHERE = {
-    "clean-up": "tests/faults/test_faults.py",
-    "doctor": "tests/unit/test_doctor.py",
-    "image": "tests/users/test_users.py",
-    "judge": "tests/unit/test_judge.py",
-    "remake": "tests/dry/test_archives.py",
-    "session": "tests/workflow/test_sessions.py",
-    "setup": "tests/users/test_users.py",
-    "try": "tests/containers/test_try.py",
+    "check": "tests/unit/test_evaluate_page.py::test_own_results_are_checked",
+    "clean-up": "tests/faults/test_faults.py::test_on_command_nothing_is_left_of_workflows",
+    "doctor": "tests/unit/test_evaluate_page.py::test_the_doctor_says_that_this_machine_can_measure",
+    "image": "tests/unit/test_command.py::test_images_are_written_where_the_command_was_typed",
+    "judge": "tests/unit/test_judge.py::test_the_command_prints_verdicts_and_has_true_statuses",
+    "remake": "tests/unit/test_evaluate_page.py::test_an_archive_that_is_remade_has_the_same_tables",
+    "reproduce": "tests/unit/test_command.py::test_a_relative_path_leads_where_it_was_typed",
+    "session": "tests/unit/test_command.py::test_a_session_begins_before_it_is_measured",
+    "setup": "tests/unit/test_command.py::test_a_set_up_that_fails_has_its_own_status",
+    "try": "tests/containers/test_try.py::test_a_program_with_other_answers_in_a_container_is_not_timed",
+}
+# How a test types a command: in its own process, or in another one. The command's name follows.
+TYPES = re.compile(r'(?:\bcli\.main\(|\bplimsoll\(tmp_path, |"plimsoll\.cli", )[^"\n)]*"([\w-]+)"')
+# Lines of a shell without a command of the project: a pattern, and the test that types them.
+OTHER_LINES = {
+    r"\{? ?echo .*|for i in .*": "tests/containers/test_try.py::test_a_program_of_the_tutorial_can_be_tried",
+    r"sbatch .*": "tests/cluster/test_slurm.py::test_one_node_is_measured_by_a_job_that_a_user_submits",
+    r"#!/bin/sh": "tests/cluster/test_slurm.py::test_containers_of_a_job_that_was_killed_at_once_are_removed",
+    r"mv .*|mkdir .*": "tests/dry/test_documented_commands.py::test_results_are_moved_where_the_next_command_looks",
+}
+# Lines that no test types, and why.
+UNTYPED = {
+    "git pull": "a copy of the project has no repository to pull from",
+    'alias plimsoll="$PWD/plimsoll"': "an alias holds in the shell of the reader alone",
+    ". .venv/bin/activate": "tests run in this environment",
+}
+# Lines that move results, with what is there afterwards.
+MOVES = {
+    f"mkdir -p guard && cp results/host.txt guard/ && mv results/{SMALL} guard/": (
+        "guard/host.txt",
+        f"guard/{SMALL}/plan.json",
+    ),
+    "mv results/liu2020 before-liu2020": (f"before-{SMALL}/plan.json",),
 }
 # Words that name what is not there: an image that was built, and a study that `try` wrote.
 NOT_HERE = re.compile(r"--image|my-\w+\.yaml")
@@ -37,10 +64,14 @@ MEASURED = ("archive", "compare", "show")
 STATUSES = {"compare": (0, 1)}
 
 
+def pages() -> list:
+    """Return the pages that say what to type."""
+    return [page for page in markdown.pages() if str(page.relative_to(PROJECT)).startswith(PAGES)]
+
+
 def shown() -> list[markdown.Command]:
     """Return the commands in blocks of the pages, each once."""
-    pages = [page for page in markdown.pages() if str(page.relative_to(PROJECT)).startswith(PAGES)]
-    every = [command for page in pages for command in markdown.commands(page) if not command.inline]
+    every = [command for page in pages() for command in markdown.commands(page) if not command.inline]
     found = {command.words[1:]: command for command in every if command.words[0].endswith("plimsoll")}
     return list(found.values())
 
@@ -101,8 +132,55 @@ def test_a_command_of_a_page_does_something_when_it_is_typed(project, command):
     assert "Traceback" not in done.stderr and done.stdout + done.stderr
 
 
-def test_every_other_command_of_a_page_is_typed_by_another_test():
-    others = {command.words[1] for command in shown() if not is_here(command)}
-    assert others - {"reproduce"} <= set(ELSEWHERE)
-    for name in others & set(ELSEWHERE):
-        assert re.search(rf"\b{name.replace('-', '[-_]')}\b", (PROJECT / ELSEWHERE[name]).read_text()), name
+@pytest.mark.parametrize("line", MOVES)
+def test_results_are_moved_where_the_next_command_looks(made, tmp_path, line):
+    shutil.copytree(made.folder / "kept", tmp_path / "results")
+    subprocess.run(["bash", "-c", line.replace("liu2020", SMALL)], cwd=tmp_path, check=True)
+    assert all((tmp_path / path).is_file() for path in MOVES[line]) and not (tmp_path / f"results/{SMALL}").exists()
+
+
+def source(test: str) -> str:
+    """Return the source of a test: a file, and the name of a function in it. Fail if there is no such function."""
+    path, name = test.split("::")
+    text = (PROJECT / path).read_text()
+    [found] = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef) and node.name == name]
+    return ast.get_source_segment(text, found)
+
+
+def typed_by(test: str) -> list[str]:
+    """Return the commands that a test types: the words that begin calls of `cli.main` and of `plimsoll`.
+
+    A name in brackets after them is one of these words.
+    """
+    return TYPES.findall(source(test))
+
+
+def test_every_other_command_of_a_page_is_typed_by_the_test_that_is_named():
+    assert {command.words[1] for command in shown() if not is_here(command)} == ELSEWHERE.keys()
+    assert [name for name, test in ELSEWHERE.items() if name not in typed_by(test)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('cli.main(["image", "x"])', ["image"]),
+        ('cli.main(typed("check", "--results"))', ["check"]),
+        ('plimsoll(tmp_path, "try", "--")', ["try"]),
+        ('words = (python, "-m", "plimsoll.cli", "clean-up", "--all")', ["clean-up"]),
+        ('"""It has the words cli.main and clean-up."""', []),
+        ('cli.main(words)\nassert "clean-up" in said', []),
+    ],
+)
+def test_a_name_alone_is_not_typed(text, found):
+    assert TYPES.findall(text) == found
+
+
+def test_every_other_line_of_a_shell_is_typed_or_has_a_reason():
+    lines = {line for page in pages() for line in markdown.other_lines(page)}
+    assert lines >= {*UNTYPED, *MOVES}
+    tests = {
+        line: [test for pattern, test in OTHER_LINES.items() if re.fullmatch(pattern, line)] for line in lines - {*UNTYPED}
+    }
+    assert {line: found for line, found in tests.items() if len(found) != 1} == {}
+    assert {test for found in tests.values() for test in found} == set(OTHER_LINES.values())
+    assert all(map(source, OTHER_LINES.values()))

@@ -73,7 +73,7 @@ def test_on_command_nothing_is_left_of_workflows(campaign, monkeypatch):
     for kind in ("image: plimsoll/hpcc", "network: plimsoll", "device: sbr0"):
         assert any(one.startswith(kind) for one in usual), (kind, usual)
     with open(project / "said.txt", "w+") as said:
-        words = (".venv/bin/python", "-m", "plimsoll", "clean-up", "--all")
+        words = (".venv/bin/python", "-m", "plimsoll.cli", "clean-up", "--all")
         done = host.start(*words, folder=project, out=said, PYTHONPATH=str(project / "scripts"))
         assert done.wait(200) == 0, said.seek(0) or said.read()
     # Files of tools stay, so this time is waited in any case.

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from plimsoll import workloads
-from plimsoll.designs.nesting import creation, gate, network, privileges
+from plimsoll.designs.nesting import creation, gate, network
+from plimsoll.designs.nesting.attempts import privileges_of
 from plimsoll.designs.splitting import attempts, ranks
 from plimsoll.designs.tuning import judge, readings
 from plimsoll.errors import Unavailable
@@ -181,7 +182,7 @@ def _status(data: bytes) -> dict:
         put(f"status/{name}", data if "parent" in name else sample("parent.status").replace(b"a82435fb", b"a80425fb"))
     put("status/p-c0.status", sample("parent.status").replace(b"a82435fb", b"a80425fb").replace(b"Seccomp:\t0", b"Seccomp:\t2"))
     cell = {"task": "cpu", "runtime": "docker-nested", "instances": "1", "children": "1", "server": "none"}
-    return privileges.read(folder() / "status", cell)
+    return privileges_of(folder() / "status", cell)
 
 
 def _begun(data: bytes) -> dict[str, float]:

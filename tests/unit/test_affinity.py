@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plimsoll.designs.splitting import affinity, scheme
-from plimsoll.designs.splitting.placement_check import misplaced
+from plimsoll.designs.splitting.attempts import misplaced
 from plimsoll.errors import Unavailable
 from plimsoll.host import cpulist
 from plimsoll.mpi import launch

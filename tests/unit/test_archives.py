@@ -16,13 +16,12 @@ import pytest
 import yaml
 from plimsoll import designs, paths
 from plimsoll.claims import findings, verdicts
-from plimsoll.config import studies, yaml_files
+from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import (
     archive_members,
     code_identity,
     crate,
-    formats,
     layout,
     opening,
     packing,
@@ -30,7 +29,6 @@ from plimsoll.features.archive import (
     rebuild,
     records,
     references,
-    rounding,
     writing,
 )
 from plimsoll.measuring import record
@@ -129,12 +127,12 @@ def test_an_archive_has_what_was_asked_measured_and_built(archive, results):
     } <= contents.keys()
     assert not any(name.startswith(f"results/{STUDY}/raw") for name in contents)
     manifest = json.loads(contents[layout.MANIFEST])
-    assert manifest["format"] == formats.FORMAT and manifest["made_by"] == code_identity.made_by()
+    assert manifest["format"] == layout.FORMAT and manifest["made_by"] == code_identity.made_by()
     for name, said in manifest["members"].items():
         assert (said["bytes"], said["sha256"]) == (len(contents[name]), hashlib.sha256(contents[name]).hexdigest())
     assert manifest["members"].keys() == contents.keys() - {layout.MANIFEST}
     schema = yaml.safe_load((PROJECT / "config/schemas/archive.yaml").read_text())
-    assert schema["properties"]["format"]["const"] == formats.FORMAT
+    assert schema["properties"]["format"]["const"] == layout.FORMAT
 
 
 def test_a_small_archive_lacks_pictures_and_pages_alone(results, archive, tmp_path):
@@ -359,7 +357,7 @@ BAD = [
     (changed(layout.MANIFEST, b"[]"), "its archive.json has no keys"),
     (changed(layout.MANIFEST, b"{}"), "it does not say in which format it is"),
     (changed(layout.MANIFEST, b'{"format": 1}'), "archive.json: 'made_by' is a required property"),
-    (in_format(formats.FORMAT + 1), f"it has the format {formats.FORMAT + 1}, and this version of Plimsoll reads"),
+    (in_format(layout.FORMAT + 1), f"it has the format {layout.FORMAT + 1}, and this version of Plimsoll reads"),
     (in_format(0), "it does not say in which format it is"),
     (in_format("1"), "it does not say in which format it is"),
     (without(PLAN), f"it lacks {PLAN}"),
@@ -476,31 +474,10 @@ def test_a_disk_that_is_too_small_is_told_before_anything_is_written(archive, tm
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_what_the_version_before_wrote_is_read(archive, tmp_path, monkeypatch):
-    """The next version is assumed to rename the manifest's key for what was measured."""
-
-    def upgrade(manifest):
-        return {**{key: value for key, value in manifest.items() if key != "runs"}, "measured": manifest["runs"]}
-
-    contents = members(archive)
-    manifest = json.loads(contents[layout.MANIFEST])
-    old = {**{key: value for key, value in manifest.items() if key != "measured"}, "runs": manifest["measured"]}
-    path = put(tmp_path / "old.zip", {**contents, layout.MANIFEST: json.dumps(old).encode()})
-    monkeypatch.setattr(formats, "FORMAT", 2)
-    monkeypatch.setattr(formats, "UPGRADES", {1: upgrade})
-    schema = yaml.safe_load((PROJECT / "config/schemas/archive.yaml").read_text())
-    schema["properties"]["format"]["const"] = 2
-    (tmp_path / "archive.yaml").write_text(yaml.safe_dump(schema))
-    monkeypatch.setattr(yaml_files, "SCHEMAS", tmp_path)
-    monkeypatch.setattr(yaml_files, "_validator", yaml_files._validator.__wrapped__)
-    unpacked(path, tmp_path / "new")
-    monkeypatch.setattr(formats, "UPGRADES", {})
-    with pytest.raises(PlimsollError, match="it has the format 1, which this version of Plimsoll no longer reads"):
-        unpacked(path, tmp_path / "new2")
-
-
-def test_the_format_before_today_s_is_read():
-    assert formats.FORMAT == 1 or formats.FORMAT - 1 in formats.UPGRADES
+def test_an_older_format_is_refused(archive, tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "FORMAT", 2)
+    with pytest.raises(PlimsollError, match="it has the format 1, and this version of Plimsoll reads 2: take an older version"):
+        unpacked(archive, tmp_path / "new")
 
 
 @pytest.mark.parametrize("name", ["a/b.json", "a", "a/b-c.d/e+f.json"])
@@ -787,7 +764,7 @@ def test_a_table_whose_numbers_have_other_last_digits_is_the_same(tmp_path, monk
     ],
 )
 def test_last_digits_are_told_from_other_numbers(one, other, same):
-    assert rounding.same_values(one.encode(), other.encode()) == same == rounding.same_values(other.encode(), one.encode())
+    assert reading.same_values(one.encode(), other.encode()) == same == reading.same_values(other.encode(), one.encode())
 
 
 def test_claims_of_studies_that_are_not_in_an_archive_do_not_count(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import designs, paths, runtimes
-from plimsoll.claims import answer, book, evaluate, findings, result_counts, verdicts
+from plimsoll.claims import book, evaluate, findings, result_counts, verdicts
 from plimsoll.claims.quantities import count
 from plimsoll.claims.sides import Contrast
 from plimsoll.claims.study_observations import StudyObservations
@@ -49,7 +49,7 @@ def made(liu2020, config):
 
 
 def cells_of(made, liu2020):
-    return contrasts.Cells(made["cells"], liu2020["metrics"], liu2020["baseline"])
+    return contrasts.Cells(made, liu2020)
 
 
 def by_id(claims, number):
@@ -692,12 +692,9 @@ def test_a_study_counts_its_findings_that_repeat_those_of_a_study_that_was_not_m
 
 
 def test_the_page_shows_every_claim_and_needs_no_network(judged, claims, liu2020):
-    nothing_answered = pd.DataFrame(columns=[*answer.factors(liu2020), *answer.COLUMNS])
     results, table = judged([13, 21, 25, 1], [(several, 0.8)])
     results += [result for name in NUMBERS if name != "liu2020" for result in findings.unavailable(claims[name], "not here")]
-    text = verdict_page.render(
-        results, {"liu2020": table}, {"liu2020": nothing_answered}, {"liu2020": liu2020}, {"liu2020": ONE_SESSION}
-    )
+    text = verdict_page.render(results, {"liu2020": table}, {"liu2020": liu2020}, {"liu2020": ONE_SESSION})
     assert all(f'id="{result["id"]}"' in text for result in results)
     assert (
         "http://" not in text

@@ -34,7 +34,7 @@ from plimsoll import kinds, search
 from plimsoll.statistics import LEVEL, mean as average
 
 def judge(design, name, unused=None):
-    return [average(design.readings.values(), LEVEL), search.members(kinds)]
+    return [average(design.readings.values(), LEVEL), search.members(kinds), design.tables.KINDS]
 
 def another(unused):
     return unused.never()
@@ -67,6 +67,8 @@ class Readings:
     def of_run(self):
         return 0
 """,
+    "designs/small/tables": "class Tables:\n    KINDS = {'one': Kind('run_tables.one')}\n",
+    "designs/small/run_tables": "def one():\n    return 5\n\ndef other():\n    return 6\n",
     "designs/other/readings": "def values():\n    return [2]\n",
 }
 
@@ -99,6 +101,7 @@ CHANGES = {
     "a constant": ("statistics.py", "0.05", "0.01"),
     "a function of the design": ("designs/small/readings.py", "[1]", "[3]"),
     "a member of a package that is searched": ("kinds/one.py", "1", "2"),
+    "a function that the design names in a text": ("designs/small/run_tables.py", "return 5", "return 4"),
     "a template": ("templates/page.html.j2", "{%", "more {%"),
     "what a template includes": ("templates/style.css", "{}", "{color: red}"),
     "the stage itself": ("__main__.py", "options.study", "options.other"),
@@ -109,6 +112,7 @@ NO_CHANGES = {
     "a function that the stage does not call": ("statistics.py", "return 0", "return 1"),
     "a module of which the stage uses nothing": ("unused.py", "return 1", "return 2"),
     "another member of the design's part": ("designs/small/readings.py", "return 0", "return 1"),
+    "another function of that module": ("designs/small/run_tables.py", "return 6", "return 4"),
     "another design": ("designs/other/readings.py", "[2]", "[3]"),
     "a template of another page": ("templates/other.html.j2", "nothing", "something"),
     "the module of a name that a parameter hides": ("unused.py", "return 1", "return 3"),

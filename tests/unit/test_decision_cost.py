@@ -132,5 +132,5 @@ def test_what_there_was_no_time_for_is_told_from_runs_that_failed(measured, plan
         short = {**claim(decide=found, study="liu2020")}, [row(n=0, detectable=None, test="none: too few blocks")]
         given = forecasts.GivenTime(0.15, "./plimsoll reproduce liu2020 --hours 0.3")
         (_, told) = wording.decision_hints(*short, given)
-        assert told == "Not in the 9 minutes: ./plimsoll reproduce liu2020 --hours 0.3 measures more."
+        assert told == "Not in the 9 minutes: `./plimsoll reproduce liu2020 --hours 0.3` measures more."
         assert wording.decision_hints(*short)[1] == "The time that was given is too short for it."

@@ -87,7 +87,7 @@ def test_a_design_is_named_like_its_folder():
 def folder_of(tmp_path, monkeypatch, name: str, **modules: str) -> design.Design:
     """Return the design of a folder with these modules, by name and source."""
     (tmp_path / name).mkdir()
-    head = f"from plimsoll.design import Design\nclass Own(Design):\n    name = {name!r}\nDESIGN = Own()\n"
+    head = "from plimsoll.design import Design\nDESIGN = Design(__name__)\n"
     for module, source in {"__init__": head, **modules}.items():
         (tmp_path / name / f"{module}.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
@@ -149,7 +149,6 @@ class Readings(design.Readings):
 
 
 class Sleeping(design.Design):
-    name = "sleeping"
     factors, cells, attempts, readings = Factors(), Cells(), Attempts(), Readings()
 
 
@@ -166,7 +165,7 @@ STUDY = {
 
 @pytest.fixture
 def sleepers() -> Study:
-    return Study(STUDY, Sleeping())
+    return Study(STUDY, Sleeping(__name__))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ Blocks of Python are run, and make is run dry. tests/dry/test_documented_command
 
 import ast
 import functools
+import importlib
 import importlib.util
 import inspect
 import re
@@ -13,19 +14,25 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 import typer
 import yaml
 from plimsoll import __main__ as stages
 from plimsoll import cli, verdicts
-from plimsoll.claims import book
+from plimsoll.claims import book, findings
+from plimsoll.claims import verdicts as claim_verdicts
 from plimsoll.cli import groups, names, show
 from plimsoll.config import configuration, studies, yaml_files
+from plimsoll.design import Design
 from plimsoll.errors import PlimsollError
+from plimsoll.figures import chart
+from plimsoll.pages import formats
+from plimsoll.workloads import base
 
 from tests import markdown
-from tests.conftest import PROJECT
-from tests.unit import test_words
+from tests.conftest import PROJECT, REFERENCE
+from tests.unit import test_charts, test_words
 
 # What stands for a word of the user's: STUDY, [FOLDER, A, ...].
 PLACEHOLDER = re.compile(r"[A-Z_\[\].<>=]+(=[A-Z]+)?|.*\.\.\..*|.*[\[\]<>].*")
@@ -36,11 +43,19 @@ HOW_TO = range(300, 701)
 # Words of the sentences of all pages together, without code, tables, reports and the changelog.
 WHOLE = 17_000
 # A paragraph with more numbers than this should be a table. Names of figures and sections, code and links are not counted.
+# Words of the sentences of one page.
+OF_PAGE = {"docs/explanation/verdicts.md": 1_800, "docs/explanation/architecture.md": 1_200}
 NUMBERS = 3
 NOT_COUNTED = re.compile(
     r"`[^`]*`|\[[^]]*\]\([^)]*\)|\b(?:[Ff]ig(?:ure)?s?|[Ss]ections?|[Tt]ables?)\.? [\d.]+(?:(?:,| to| and) [\d.]+)*"
 )
 NUMBER = re.compile(r"(?<![\w.])\d[\d,.]*(?!\w)")
+
+# What a page or a style loads: the address is in one of the groups.
+LOADED = re.compile(
+    r"<(?:script|img|iframe|source|embed|audio|video|object)\b[^>]*?\b(?:src|data)=[\"']([^\"']+)"
+    r"|<link\b[^>]*?\bhref=[\"']([^\"']+)|\burl\(\s*[\"']?([^\"')\s]+)|@import\s+[\"']([^\"']+)"
+)
 
 COMMANDS = [command for page in markdown.pages() for command in markdown.commands(page)]
 
@@ -104,6 +119,14 @@ def test_a_command_of_plimsoll_can_be_typed(command):
         show.find(given["thing"], selected)
     if inner := given.get("command"):
         assert inner[0].endswith("plimsoll") and parsed(inner[1:], inline=False)
+
+
+def test_commands_stand_in_blocks_of_a_shell():
+    """No other block is typed by a test."""
+    lines = [
+        line for page in markdown.pages() for one in markdown.blocks(page) if not one.language for line in one.text.splitlines()
+    ]
+    assert lines and [line for line in lines if line.split(" ")[0] in markdown.PROGRAMS] == []
 
 
 def test_every_command_of_plimsoll_is_on_its_page():
@@ -183,14 +206,44 @@ def code(language: str) -> list:
 
 
 @pytest.mark.parametrize("text", code("python"))
-def test_a_block_of_python_runs(text):
+def test_a_block_of_python_runs(text, tmp_path, monkeypatch):
+    """Import each block as a package of this name, and call what it only defines."""
     if text.startswith("module "):
         pytest.skip("it is a workflow: tests/dry/test_elsewhere.py runs it")
-    ast.parse(text)
-    defined: dict = {}
-    exec(text, defined)
-    for runtime in defined.get("RUNTIMES", ()):
-        assert runtime.label and runtime.name
+    (tmp_path / "sleeping").mkdir()
+    (tmp_path / "sleeping/__init__.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("sleeping", None)
+    defined = vars(importlib.import_module("sleeping"))
+    called = [call(defined[name]) for name, call in CALLS.items() if name in defined]
+    assert called or any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in ast.parse(text).body)
+
+
+def call_runtimes(runtimes: tuple) -> None:
+    assert all(runtime.label and runtime.name for runtime in runtimes)
+
+
+def call_charts(charts: list) -> None:
+    for one in charts:
+        drawn = chart.draw_figure(one, test_charts.shown())
+        plt.close(drawn.figure)
+        assert set(drawn.summary["runtime"]) == set(test_charts.RUNTIMES) and drawn.figure.axes[0].patches
+        assert drawn.caption == "Bars: means over runs of profile quick."
+        assert drawn.alternative.startswith("A metric. The largest mean is that of ")
+
+
+def call_design(design: Design) -> None:
+    assert design.name == "sleeping" and design.report.cell_label("sleeping/docker", {}) == "sleeping, docker"
+
+
+def call_workload(workload: type) -> None:
+    [server] = workload.roles
+    assert workload.command(None, {}, 1, {server.name: "10.0.0.2"}) == [f"{base.FOLDER}/netperf", "-H", "10.0.0.2"]
+    assert str(server.port) in server.command
+
+
+# What is called of a block of Python, by the name that the block defines.
+CALLS = {"RUNTIMES": call_runtimes, "CHARTS": call_charts, "DESIGN": call_design, "Netperf": call_workload}
 
 
 @pytest.mark.parametrize("text", code("yaml"))
@@ -217,15 +270,16 @@ def test_a_block_of_yaml_is_a_document_of_its_kind(text):
 
 
 @functools.cache
-def generated() -> set[str]:
-    """Return the paths of the pages that the build makes, below docs/."""
+def generated() -> dict[str, str]:
+    """Return the pages that the build makes, by their paths below docs/."""
     sys.path.insert(0, str(PROJECT / "docs/extension"))
     try:
         import reference_pages
 
-        return {f"reference/generated/{name}.md" for maker in reference_pages.MAKERS for name in maker.pages(PROJECT)}
+        made_pages = [maker.pages(PROJECT) for maker in reference_pages.MAKERS]
     finally:
         sys.path.remove(str(PROJECT / "docs/extension"))
+    return {f"reference/generated/{name}.md": text for pages in made_pages for name, text in pages.items()}
 
 
 def broken(page: Path, link: str) -> bool:
@@ -293,6 +347,15 @@ def test_each_file_that_the_workflow_makes_is_described():
     assert [path for path in missing if not path.startswith("{}/runs/{}")] == []
 
 
+# Reports
+
+
+def test_each_report_has_its_date():
+    reports = [page for page in markdown.pages() if page.parent == PROJECT / "docs/reports" and page.name != "index.md"]
+    dated = re.compile(r"# .+\n\nLaboratory note of \d{1,2} \w+ \d{4}[.:]")
+    assert len(reports) > 10 and [page.name for page in reports if not dated.match(markdown.text_of(page))] == []
+
+
 # Lengths
 
 
@@ -301,6 +364,7 @@ def test_pages_are_short():
     assert words[PROJECT / "README.md"] <= README
     how_to = {page.name: number for page, number in words.items() if page.parent.name == "how-to"}
     assert {name: number for name, number in how_to.items() if number not in HOW_TO} == {}
+    assert [name for name, most in OF_PAGE.items() if sentences(PROJECT / name) > most] == []
 
 
 def sentences(page: Path) -> int:
@@ -338,6 +402,18 @@ def test_numbers_stand_in_tables():
 # The site
 
 
+@pytest.mark.parametrize("study", studies.names(studies.STUDIES))
+def test_a_verdict_stands_beside_what_it_rests_on(study):
+    text = generated()[f"reference/generated/studies/{study}.md"]
+    shown = re.findall(rf"^\| ({study}-c\d+) \| .+ \| (.*) \| (.*) \| (.*) \| (.*) \|$", text, re.MULTILINE)
+    judged = {one["id"]: one for one in findings.of_table(REFERENCE / study / "claims.csv")}
+    assert [name for name, *_ in shown] == list(judged)
+    for name, verdict, effect, runs, q in shown:
+        assert effect and q == formats.p_value(judged[name]["q"])
+        if judged[name]["verdict"] in claim_verdicts.DECIDED:
+            assert verdict.startswith(judged[name]["verdict"]) and re.fullmatch(r"n = \d+( to \d+)?", runs), name
+
+
 @pytest.mark.skipif(not importlib.util.find_spec("sphinx"), reason="Sphinx is not in this environment: make setup installs it")
 def test_the_site_is_built_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", "docs", str(tmp_path)]
@@ -349,6 +425,26 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     assert public and [name for name in public if f'id="plimsoll.verdicts.{name}"' not in library] == []
     study = (tmp_path / "reference/generated/studies/liu2020.html").read_text()
     assert all(title in study for title in ("Recommendation", "The answer on the reference machine", "Cells", "Claims"))
+    assert from_elsewhere(tmp_path) == []
+
+
+def from_elsewhere(folder: Path) -> list[str]:
+    """Return what the pages and styles of a site load from the network, each with the file that loads it."""
+    found = [(path, LOADED.findall(path.read_text())) for kind in ("html", "css") for path in folder.rglob(f"*.{kind}")]
+    addresses = [(path, address) for path, matches in found for groups in matches for address in filter(None, groups)]
+    return [f"{path.name}: {address}" for path, address in addresses if re.match(r"(https?:)?//", address)]
+
+
+def test_what_is_loaded_from_the_network_is_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<script defer src="https://x.org/a.js"></script><link rel="stylesheet" href="//x.org/a.css"><img alt="" src="a.png">'
+        '<a href="https://x.org">x</a><link rel="icon" href="data:,">'
+    )
+    (tmp_path / "a.css").write_text(
+        '@import "http://x.org/b.css"; a { background: url(http://x.org/a.png) } b { src: url("b.woff") }'
+    )
+    found = ["a.html: https://x.org/a.js", "a.html: //x.org/a.css", "a.css: http://x.org/b.css", "a.css: http://x.org/a.png"]
+    assert from_elsewhere(tmp_path) == found
 
 
 @pytest.mark.parametrize("function", [verdicts.judge, verdicts.judge_study])

@@ -49,3 +49,10 @@ def test_terms_have_places_of_their_own():
 def test_words_with_another_meaning_are_left_alone():
     for text in ("Block input", "where the kernel runs client and server", "block I/O weight"):
         assert glossary.with_explanations(text, glossary.SHARED) == text
+
+
+def test_the_words_of_the_documentation_are_explained():
+    explained = {term.name for term in glossary.SHARED}
+    measured = {"study", "level", "runtime", "engine", "node", "cell", "run", "block", "launch", "session", "record"}
+    judged = {"claim", "verdict", "reproduced", "conditional", "margin", "interval", "q", "reference measurements"}
+    assert explained >= measured | judged

@@ -13,9 +13,9 @@ import pytest
 from plimsoll import paths, runtimes
 from plimsoll.config import configuration
 from plimsoll.errors import ImageGone, PlimsollError
-from plimsoll.features.sessions import refresh
-from plimsoll.images import bootstrap, builder, client, contents, debian, image_comparison, restore, settings
-from plimsoll.runtimes import apptainer, image_forms
+from plimsoll.features.sessions import stages
+from plimsoll.images import bootstrap, builder, client, contents, debian, forms, image_comparison, restore, settings, store
+from plimsoll.runtimes import apptainer, docker, image_forms
 
 from tests.conftest import PROJECT
 
@@ -172,14 +172,14 @@ def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again
 def test_another_session_makes_files_again_of_an_image_that_has_some(tmp_path, monkeypatch, files, again):
     asked, unpacked = [], []
     monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path))
-    monkeypatch.setattr(refresh.docker, "restart_engine", lambda: None)
+    monkeypatch.setattr(docker, "restart_engine", lambda: None)
     monkeypatch.setattr(client, "output", lambda *words, **more: asked.append(words[0]))
-    monkeypatch.setattr(refresh.store, "keep", lambda image: None)
-    monkeypatch.setattr(refresh.store, "load", lambda image: asked.append("load"))
-    monkeypatch.setattr(refresh.forms, "unpack", lambda tag, *more: unpacked.append(tag))
+    monkeypatch.setattr(store, "keep", lambda image: None)
+    monkeypatch.setattr(store, "load", lambda image: asked.append("load"))
+    monkeypatch.setattr(forms, "unpack", lambda tag, *more: unpacked.append(tag))
     described = tmp_path / "x.json"
     described.write_text(json.dumps({"tag": "plimsoll/x:1", "id": "sha256:1", **files}))
-    assert refresh.everything([described]) == {"Docker engine": "started again", "image x": again}
+    assert stages.refresh([described]) == {"Docker engine": "started again", "image x": again}
     assert asked == ["image", "load"] and unpacked == ["plimsoll/x:1"] * bool(files)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from plimsoll import designs, instruments
 from plimsoll.claims.quantities import memory_contention as contention
-from plimsoll.designs.splitting import instrument_cost, profiles, run_tables
+from plimsoll.designs.splitting import profiles, report, run_tables
 from plimsoll.designs.splitting.charts import profile
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
 from plimsoll.instruments import events, mpi_profile
@@ -302,7 +302,7 @@ def test_two_ways_to_count_are_compared_over_the_runs_that_have_both():
         for metric, values in (("perf", (10, 20, 600)), ("ranks", (9, 19)))
         for repetition, value in enumerate(values)
     ]
-    (found,) = instrument_cost.cross_checks(pd.DataFrame(rows), {"perf": "ranks", "absent": "ranks"})
+    (found,) = report.cross_checks(pd.DataFrame(rows), {"perf": "ranks", "absent": "ranks"})
     assert (found["label"], found["n"], found["mean"], found["mean_other"]) == ("perf", 2, 15, 14)
 
 
@@ -320,7 +320,7 @@ def test_what_watching_costs_is_a_ratio_to_the_same_cell_unwatched():
     rows += [{**rows[-1], "metric": "only watched", "instrument": "mpi"} for _ in range(6)]
     # In another cell the instrument costs nothing. So there are two comparisons, and p is adjusted for two.
     alike = [{**row, "runtime": "y", "value": 10 * np.exp(random.normal(0, 0.01))} for row in rows if row["metric"] == "m"]
-    found, other = sorted(instrument_cost.cost(pd.DataFrame([*rows, *alike]), 0.05), key=lambda row: row["p"])
+    found, other = sorted(report.instrument_cost(pd.DataFrame([*rows, *alike]), 0.05), key=lambda row: row["p"])
     assert found["p_holm"] == pytest.approx(2 * found["p"]) and found["differs"] and not other["differs"]
     assert found["instrument"] == "mpi" and found["n"] == found["n_plain"] == 6
     assert found["ratio"] == pytest.approx(1.1, abs=0.02)
@@ -329,7 +329,7 @@ def test_what_watching_costs_is_a_ratio_to_the_same_cell_unwatched():
 
 def test_watching_values_that_are_all_the_same_has_no_p_and_differs_in_nothing():
     row = {**dict.fromkeys(OF_DEPLOYMENT, "x"), "metric": "m", "label": "M", "unit": "s", "censored": False, "value": 1.0}
-    (found,) = instrument_cost.cost(
+    (found,) = report.instrument_cost(
         pd.DataFrame([{**row, "instrument": name} for name in ("plain", "mpi") for _ in range(3)]), 0.05
     )
     assert np.isnan(found["p"]) and np.isnan(found["p_holm"]) and not found["differs"]

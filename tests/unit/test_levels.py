@@ -91,9 +91,9 @@ def test_iterations_of_the_quick_profile_follow_from_the_reference(jha2021):
 def test_the_optimum_of_repetitions():
     """Kalibera and Jones 2013: r_1 = ceil(sqrt(c_2 / c_1 * T_1^2 / T_2^2))."""
     value, block = Component("value", 0.09, 100, np.nan, np.nan), Component("block", 0.04, 20, 0.0, 0.0)
-    assert levels.optimum(value, block, 1.0, 16.0) == 6
-    assert levels.optimum(value, block, 1.0, 4.0) == 3
-    assert levels.optimum(value._replace(variance=-0.01), block, 1.0, 4.0) == 1
+    assert bench.optimum(value, block, 1.0, 16.0) == 6
+    assert bench.optimum(value, block, 1.0, 4.0) == 3
+    assert bench.optimum(value._replace(variance=-0.01), block, 1.0, 4.0) == 1
     # What all cells share cancels in a comparison.
-    assert levels.optimum(value, block._replace(shared=0.03), 1.0, 4.0) == 6
-    assert levels.optimum(value, block._replace(variance=-0.01), 1.0, 4.0) == levels.UNLIMITED
+    assert bench.optimum(value, block._replace(shared=0.03), 1.0, 4.0) == 6
+    assert bench.optimum(value, block._replace(variance=-0.01), 1.0, 4.0) == bench.UNLIMITED

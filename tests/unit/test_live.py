@@ -11,8 +11,8 @@ import snakemake_logger_plugin_plimsoll as plugin
 from plimsoll.measuring import failing_groups, progress
 from plimsoll.planning import repetitions, timetable
 from plimsoll.terminal import interruption
-from plimsoll.terminal.live import call, line, words
-from plimsoll.terminal.live.display import Display
+from plimsoll.terminal.live import call, words
+from plimsoll.terminal.live.display import Display, Now, line
 from plimsoll.terminal.live.events import Events
 from plimsoll.terminal.live.jobs import Jobs
 from plimsoll.terminal.live.runs import MOST_ALIKE, OfStudy, Queue
@@ -23,7 +23,7 @@ from tests.conftest import recorded, tried
 
 WORDS = {"a": "two Docker containers, b_eff", "b": "bare metal, b_eff"}
 WHAT = "two Docker containers, b_eff, exactly subscribed, any processor, UMA"
-NOW = line.Now("measuring", WHAT, 212, 411, False, 250, 320, 3)
+NOW = Now("measuring", WHAT, 212, 411, False, 250, 320, 3)
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,17 @@ NOW = line.Now("measuring", WHAT, 212, 411, False, 250, 320, 3)
     ],
 )
 def test_a_narrow_terminal_gets_less_of_the_line(width, said):
-    assert line.text(NOW, width).plain == said and len(said) <= width
+    assert line(NOW, width).plain == said and len(said) <= width
 
 
 @pytest.mark.parametrize("width", range(1, 130, 7))
 def test_no_line_is_wider_than_its_terminal(width):
-    assert len(line.text(NOW, width).plain) <= width
+    assert len(line(NOW, width).plain) <= width
 
 
 def test_what_is_not_known_is_not_shown():
-    assert line.text(NOW._replace(all=0, left=None, repeated=0, what=""), 80).plain == "measuring  5:20"
-    assert " 212/~411  " in line.text(NOW._replace(estimated=True), 200).plain
+    assert line(NOW._replace(all=0, left=None, repeated=0, what=""), 80).plain == "measuring  5:20"
+    assert " 212/~411  " in line(NOW._replace(estimated=True), 200).plain
 
 
 def test_a_cell_is_called_by_where_it_runs_and_its_section(liu2020):

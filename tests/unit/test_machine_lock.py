@@ -101,7 +101,7 @@ def test_a_folder_that_not_everybody_may_write_is_passed_over(tmp_path, monkeypa
 
 
 class Noted:
-    containers = True
+    has_containers = True
     swept = 0
 
     def sweep(self):

@@ -23,9 +23,7 @@ from plimsoll.runtimes.base import HOST, Node
 from plimsoll.runtimes.commands import output
 from plimsoll.runtimes.networks import (
     engine_bridge,
-    far_host,
     firewall,
-    host_bridge,
     host_networks,
     second_host,
     subnets,
@@ -564,22 +562,15 @@ def test_a_network_holds_all_that_a_study_starts_at_once(monkeypatch):
     assert subnets.free_subnet("x").num_addresses - 3 - engine_bridge.GUESTS >= most == 256
 
 
-@pytest.mark.parametrize(
-    ("there", "used", "asked"),
-    [
-        ('"Subnet": "10.77.0.0/20"', False, ["inspect"]),
-        ('"Subnet": "10.77.0.0/24"', True, ["inspect", "rm"]),
-        ('"subnet": "10.77.0.0/24"', False, ["inspect", "rm", "create"]),
-    ],
-)
-def test_a_network_of_an_earlier_version_that_is_too_small_is_made_anew_unless_it_is_used(monkeypatch, there, used, asked):
+@pytest.mark.parametrize(("there", "asked"), [(True, ["inspect"]), (False, ["inspect", "create"])])
+def test_a_network_is_made_if_it_is_missing(monkeypatch, there, asked):
     commands = []
 
     def answers(command):
         commands.append(command[2])
-        if command[2] == "rm" and used:
-            raise Unavailable("network has active endpoints")
-        return there
+        if command[2] == "inspect" and not there:
+            raise Unavailable("no such network")
+        return "[]"
 
     monkeypatch.setattr(engine_bridge, "output", answers)
     monkeypatch.setattr(subnets, "routes", lambda on: [])
@@ -620,7 +611,7 @@ def test_rules_of_the_firewall_are_removed_as_often_as_they_are_there(monkeypatc
 
 
 def test_programs_of_the_far_host_run_in_its_namespace_and_devices_have_names_that_the_kernel_takes():
-    far = far_host.FarHost("10.177.0.2")
+    far = host_networks.FarHost("10.177.0.2")
     assert far.inside(["true"]) == ["nsenter", "--net=/run/netns/plimsoll-far", "true"]
-    devices = (far_host.NEAR, far_host.FAR, host_networks.CHILDREN.device)
-    assert all(len(device) < 16 for device in devices) and isinstance(host_networks.CHILDREN, host_bridge.HostBridge)
+    devices = (host_networks.NEAR, host_networks.FAR, host_networks.CHILDREN.device)
+    assert all(len(device) < 16 for device in devices) and isinstance(host_networks.CHILDREN, host_networks.HostBridge)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from plimsoll.designs.nesting import attempts, cpu, creation, gate, privileges
+from plimsoll.designs.nesting import attempts, cpu, creation, gate
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, disk
 from plimsoll.measuring import watch
@@ -136,14 +136,14 @@ def noted(folder, **texts) -> Path:
 
 
 def test_what_parents_and_children_may_do_is_in_the_record(tmp_path):
-    assert privileges.read(noted(tmp_path), TWO_PAIRS) == {
+    assert attempts.privileges_of(noted(tmp_path), TWO_PAIRS) == {
         "privileges": {
             "parent": {"capabilities": ["CAP_NET_ADMIN", "CAP_SYS_ADMIN"], "seccomp": "off"},
             "child": {"capabilities": [], "seccomp": "on"},
         }
     }
     for cell in ({**TWO_PAIRS, "children": "0"}, {**TWO_PAIRS, "task": "network", "runtime": "docker", "server": "bare"}):
-        assert privileges.read(tmp_path, cell) == {}
+        assert attempts.privileges_of(tmp_path, cell) == {}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_what_parents_and_children_may_do_is_in_the_record(tmp_path):
 )
 def test_a_run_whose_containers_may_do_something_else_does_not_count(tmp_path, texts, reason):
     with pytest.raises(InvalidOutput, match=reason):
-        privileges.read(noted(tmp_path, **texts), TWO_PAIRS)
+        attempts.privileges_of(noted(tmp_path, **texts), TWO_PAIRS)
 
 
 DOCKER = Path("/of/docker")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from plimsoll.designs.table import judged_study
 from plimsoll.errors import PlimsollError
-from plimsoll.features.new import code, new, study
+from plimsoll.features.new import files, new, study
 from plimsoll.features.try_program import begin, folder_copy, recipe, trial
 from plimsoll.features.try_program import study as making
 
@@ -40,9 +40,9 @@ def test_everything_that_is_begun_passes_its_test(copy, tmp_path):
     begun = [
         *study.of_table("own-table", tmp_path, None, "", "time", "lower", "Which variant is better?"),
         *study.of_benchmark("own2026", copy, "stream", ["docker"], "What does Docker cost STREAM?"),
-        *code.runtime("docker-own", copy, "docker", "My Docker"),
-        *code.workload("own-load", copy, "/opt/own", "1/s", "Own load"),
-        *code.chart("own-dots", copy, "overhead", "Means of all cells."),
+        *files.runtime("docker-own", copy, "docker", "My Docker"),
+        *files.workload("own-load", copy, "/opt/own", "1/s", "Own load"),
+        *files.chart("own-dots", copy, "overhead", "Means of all cells."),
     ]
     tests = [path for path in begun if path.name.startswith("test_")]
     assert len(tests) == 5
@@ -103,8 +103,8 @@ def test_a_study_of_a_tools_output_is_written_too(tmp_path):
         ),
         (lambda root: study.of_benchmark("own2026", root, "strem", [], "?"), "There is no benchmark 'strem'"),
         (lambda root: study.of_benchmark("own2026", root, "stream", ["dokcer"], "?"), "There is no"),
-        (lambda root: code.runtime("own", root, "dokcer", "Own"), "There is no"),
-        (lambda root: code.chart("own", root, "overhed", "Own."), "There is no design 'overhed'"),
+        (lambda root: files.runtime("own", root, "dokcer", "Own"), "There is no"),
+        (lambda root: files.chart("own", root, "overhed", "Own."), "There is no design 'overhed'"),
         (
             lambda root: study.of_table("x", root, None, "", "time", "lowre", "?"),
             "'lowre' is not a direction (did you mean",

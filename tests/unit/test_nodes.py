@@ -172,7 +172,7 @@ def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
     monkeypatch.setattr(lock.cgroup, "put_back", lambda mounted: None)
 
     class Broken:
-        containers = True
+        has_containers = True
 
         def sweep(self):
             raise Unavailable("it does not answer")
@@ -180,11 +180,11 @@ def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
     class Noted:
         swept: ClassVar[list[bool]] = []
 
-        def __init__(self, containers):
-            self.containers = containers
+        def __init__(self, has_containers):
+            self.has_containers = has_containers
 
         def sweep(self):
-            Noted.swept.append(self.containers)
+            Noted.swept.append(self.has_containers)
 
     lock.sweep([Broken(), Noted(False), Noted(True)])
     # Containers go first, because their cgroups can be removed only after them.
@@ -193,7 +193,7 @@ def test_the_lock_sweeps_what_it_is_handed(capsys, monkeypatch):
 
 
 def test_cgroups_are_swept_after_all_containers():
-    order = sorted(runtimes.known().values(), key=lambda each: not each.containers)
+    order = sorted(runtimes.known().values(), key=lambda each: not each.has_containers)
     assert [each.name for each in order][-1:] == ["bare"]
 
 

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from plimsoll.designs.interference import attempts as interference
 from plimsoll.designs.nesting import cpu, creation, network
 from plimsoll.designs.overhead import attempts as overhead
 from plimsoll.designs.tuning import attempts as tuning
@@ -48,7 +49,7 @@ def attempted(run: Made, during: dict = QUIET, cannot_start: Exception | None = 
 
     notes = {"seconds": {}, "noise": {}}
     image = {"files": {"/opt/x": {"sha256": "aa"}}}
-    attempt = SimpleNamespace(notes=notes, image=image, cell={"path": "c"}, beside=lambda spans, apart: during)
+    run.attempt = attempt = SimpleNamespace(notes=notes, image=image, cell={"path": "c"}, beside=lambda spans, apart: during)
     found = Attempts().launch(attempt)
     return found["c"], notes
 
@@ -68,6 +69,26 @@ def test_a_run_that_fails_keeps_what_is_known_of_it_and_is_removed(problem, ends
     found, notes = attempted(run)
     assert found == {"value": None, "status": ends, "reason": str(problem)}
     assert run.removed == 1 and "remove" in notes["seconds"] and "during" not in notes["noise"]
+
+
+def test_what_is_read_after_a_run_was_removed_may_show_that_it_does_not_count():
+    class Cut(Made):
+        def read(self):
+            assert self.removed == 1
+            raise InvalidOutput("its log is cut")
+
+    found, notes = attempted(Cut(why="it lost a node"))
+    assert found == {"value": None, "status": status.INVALID, "reason": "its log is cut"}
+    assert notes["noise"]["during"] is QUIET
+
+
+def test_a_run_adds_what_it_reads_to_what_it_measured():
+    class Reading(Made):
+        def read(self):
+            return {"log": [self.removed], **super().read()}
+
+    found, _ = attempted(Reading())
+    assert list(found) == ["value", "log", "bits", "status", "reason"] and found["log"] == [1]
 
 
 def test_a_run_that_has_a_problem_does_not_count_even_if_it_was_disturbed():
@@ -95,5 +116,5 @@ def test_an_outage_is_no_status_and_the_run_is_removed():
 
 
 def test_the_runs_of_designs_are_complete():
-    for kind in (overhead._Run, tuning._Run, cpu.Task, creation.Task, network.Task):
+    for kind in (interference._Run, overhead._Run, tuning._Run, cpu.Task, creation.Task, network.Task):
         assert issubclass(kind, Run) and not kind.__abstractmethods__ and isinstance(kind.counted, property)

@@ -1,6 +1,7 @@
 """Tuning: strategies and cells, the cluster's configuration, a job's history, effects, tables and figures."""
 
 import hashlib
+import re
 import socket
 import threading
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from plimsoll import designs
 from plimsoll.analysis.tables import TableRequest
 from plimsoll.claims import book
 from plimsoll.config import studies
-from plimsoll.designs.tuning import attempts, judge, readings, run_tables, statistics, strategies, words
+from plimsoll.designs.tuning import attempts, judge, readings, run_tables, statistics, strategies
 from plimsoll.designs.tuning.factors import TuningCell, TuningPlan
 from plimsoll.errors import PlimsollError, Unavailable
 from plimsoll.figures import render
@@ -350,9 +351,9 @@ def test_effects_need_every_combination(study, plan):
 @pytest.mark.parametrize("name", ["fig15", "fig16", "figf1"])
 def test_figures_are_drawn(study, plan, name):
     own = {**plan, "cells": {cell["path"]: cell for cell in study.design.cells.shown(plan, study, name)}}
-    shown = drawn(render.figure_data(study, plan, name, observed(study, own), {}))
+    shown = drawn(render.figure_data(study, plan, name, observed(study, own, {"lzo_compression": 0.5}), {}))
     check(shown.figure)
-    assert "LZO" in shown.alternative
+    assert re.search(r"Farthest from (the baseline|no effect): LZO, -[45]\d % \[", shown.alternative)
 
 
 def test_a_claim_compares_strategies_on_data_of_its_size(study, plan):
@@ -378,7 +379,7 @@ def test_settings_stand_beside_the_paper_s(study, tmp_path):
 
 
 def test_words():
-    assert words.cell("docker/buffer+lzo_compression", {}) == "Docker, buffer and LZO compression"
+    assert DESIGN.report.cell_label("docker/buffer+lzo_compression", {}) == "Docker, buffer and LZO compression"
 
 
 def test_a_jar_that_is_cut_off_on_the_way_is_told(tmp_path, monkeypatch):

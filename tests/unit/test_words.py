@@ -1,4 +1,5 @@
-"""Words: no sentence that is read twice. Docstrings, comments, messages and docs are short, and have none of some phrases."""
+"""Words: no sentence that is read twice. Docstrings, comments, messages, docs and what pages print of YAML are short, and have
+none of some phrases."""
 
 import ast
 import io
@@ -10,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from tests.conftest import PROJECT
 
@@ -60,6 +62,11 @@ MARKUP = (
     (r"</?(?:a|b|i|abbr|br|code|span|strong)\b[^>]*>", ""),
     (r"<[^>]*>", r"\0"),
 )
+# YAML files whose values pages print: a pattern of their names, and what they print of a document.
+PRINTED = {
+    r"docs/reference/meanings\.yaml": lambda document: [text for part in document.values() for text in part.values()],
+    r"config/studies/.+\.yaml": lambda document: document.get("deviations", []),
+}
 # This file has the phrases.
 HERE = "tests/unit/test_words.py"
 ENDINGS = (".py", ".smk", ".yaml", ".md", ".html.j2", "Snakefile")
@@ -98,8 +105,17 @@ def texts(name: str, source: str) -> Iterator[Text]:
     else:
         for part in re.finditer(r'"""(.*?)"""', source, re.DOTALL):
             yield from paragraphs(part[1], source.count("\n", 0, part.start()) + 1)
+        yield from of_values(name, source)
         found = ((number, re.match(r"(.*?)(?:^|\s)(#\s.*)", line)) for number, line in enumerate(source.splitlines(), 1))
         yield from of_comments((number, f" {match[2]}" if match[1].strip() else match[2]) for number, match in found if match)
+
+
+def of_values(name: str, source: str) -> Iterator[Text]:
+    """Yield the values of a YAML file that pages print, each with the number of the line in which it begins."""
+    for pattern, printed in PRINTED.items():
+        for text in printed(yaml.load(source, yaml.CSafeLoader)) if re.fullmatch(pattern, name) else ():
+            begin = source.find(" ".join(text.split()[:3]))
+            yield Text(source.count("\n", 0, begin) + 1, text)
 
 
 def of_template(source: str) -> Iterator[Text]:
@@ -224,6 +240,8 @@ def test_words_are_understood_at_first_reading():
         ("a.yaml", "key: 1  # a value\n# But for this key, all is well.\n"),
         ("a.yaml", "key: 1  # a value of what is there\nother: 2\n"),
         ("a.smk", '"""Rules that mend."""\n'),
+        ("docs/reference/meanings.yaml", "study:\n  id: >-\n    what is asked\n    of it\n"),
+        ("config/studies/a.yaml", f"deviations:\n  - A sentence with {'very ' * LONGEST}many words.\n"),
         ("a.md", "Text.\n\n- An item that is one\n  of what is there.\n"),
         ("a.html.j2", "{# Rules. #}\n<p>Runs {{ of.them }} that are <b>made anew</b>.</p>\n"),
         ("a.html.j2", '{% call table("Those of the runs, one row each") %}<tr></tr>{% endcall %}\n'),
@@ -243,6 +261,7 @@ def test_the_check_finds_such_words(name, source):
         ("a.py", "if x is None:\n    mended = 'anew'\n"),
         ("a.md", f"```\n{'nobody ' * (LONGEST + 1)}\n```\n"),
         ("a.yaml", "claim: what the paper says comes to nothing\n"),
+        ("config/studies/a.yaml", "title: what was made anew\n"),
         ("a.html.j2", "<ul>" + f"<li>{'five words of an item ' * 2}</li>" * LONGEST + "</ul>{{ settled }}\n"),
     ],
 )

@@ -24,8 +24,6 @@ from plimsoll.planning import sessions
 # Levels from the lowest to the highest, each with the column that numbers it.
 LEVELS = {"value": "value_number", "launch": "repetition", "block": "block", "session": "session"}
 COLUMNS = ("level", "degrees", "deviation", "share", "shared", "p")
-# Repetitions if the next level has no variance: the most that are practical.
-UNLIMITED = 50
 
 
 class Component(NamedTuple):
@@ -41,11 +39,6 @@ class Component(NamedTuple):
     degrees: int
     shared: float
     p: float
-
-    @property
-    def own(self) -> float:
-        """Variance that does not cancel in a comparison of two cells; not below 0."""
-        return max(0.0, self.variance - max(0.0, self.shared))
 
 
 def components(table: pd.DataFrame) -> list[Component]:
@@ -139,15 +132,3 @@ def numbered(observations: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     table["cell"] = table.groupby(keys, sort=False, dropna=False).ngroup()
     table["value_number"] = table.groupby(["metric", "cell", "session", "block", "repetition"], sort=False).cumcount()
     return table
-
-
-def optimum(lower: Component, higher: Component, lower_seconds: float, higher_seconds: float) -> int:
-    """Return how often a level is repeated within the next one (Kalibera and Jones 2013, equation of section 8).
-
-    r_i = ceil(sqrt(c_{i+1} / c_i * T_i^2 / T_{i+1}^2)), with the seconds c of one repetition of each level and the
-    variances of comparisons. The result is UNLIMITED if the next level has no variance.
-    """
-    if not higher.own:
-        return UNLIMITED
-    ratio = higher_seconds / lower_seconds * max(0.0, lower.variance) / higher.own
-    return min(UNLIMITED, max(1, math.ceil(math.sqrt(ratio) - 1e-9)))

@@ -1,14 +1,15 @@
 """Tables of a study. Its design defines the kinds of tables (`tables.KINDS`) and what each kind is made from."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from plimsoll import documents, paths
-from plimsoll.interchange import Host, Image
+from plimsoll.interchange import Cell, Host, Image
 from plimsoll.measuring import plan_file
 
 # Descriptions that a table may be made from, with the type of their content.
@@ -43,6 +44,11 @@ class TableRequest:
         """The study's plan."""
         return plan_file.read(self.folder / "plan.json", self.study.design.factors)
 
+    @property
+    def cells(self) -> list[Cell]:
+        """The plan's cells that the table is about."""
+        return self.study.design.cells.shown(self.plan, self.study, self.name)
+
     def read(self, name: str) -> dict:
         """Return one of the descriptions: `image`, `host` or `environments`."""
         return documents.read(getattr(self, name), KINDS[name], AGAIN)
@@ -62,12 +68,15 @@ class TableRequest:
         return pd.read_csv(paths.REFERENCE / f"{self.table['reference']}.csv", **options)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of table: the function that makes it, and what it `needs` of `runs`, `image`, `host` and `environments`."""
+class Kind(NamedTuple):
+    """A kind of table: the `function` that makes it, and what it `needs` of `runs`, `image`, `host` and `environments`.
 
-    make: Callable[[TableRequest], Any]
-    needs: frozenset[str]
+    The function takes a TableRequest and returns a DataFrame. It is named as `module.function` of the design's folder, and
+    imported when a table is made: planning needs the kinds and no pandas.
+    """
+
+    function: str
+    needs: Set[str] = frozenset()
 
 
 def of_runs(study: dict) -> dict[str, dict]:
@@ -76,16 +85,20 @@ def of_runs(study: dict) -> dict[str, dict]:
     return {name: table for name, table in study.get("tables", {}).items() if "runs" in kinds[table["kind"]].needs}
 
 
-def reason(reasons: Mapping, key: Hashable, number: float) -> str:
-    """Return why a row of a paper's table has no value of ours; empty if it has one (`number` of its runs is not NaN).
+def beside(printed, ours, keys: list[str], columns: Sequence[str], reasons: Mapping[tuple, str | None]):
+    """Return the rows that a paper prints, with `columns` of ours beside them: `n` and others.
 
-    `reasons` says why cells cannot be measured here (None if they can), by what rows are found by.
+    Rows that belong together have the same `keys`. `not_here` says why a row has no value of ours. `reasons` has, by the keys'
+    values, why a cell cannot be measured here (None if it can).
     """
-    if not math.isnan(number):
-        return ""
-    return reasons.get(key, "the configuration leaves it out") or "no run of it counts"
+    table = printed.merge(ours[[*keys, *columns]], on=keys, how="left")
+    rows = table[keys].itertuples(index=False, name=None)
+    unmeasured = (reasons.get(row, "the configuration leaves it out") or "no run of it counts" for row in rows)
+    return table.assign(not_here=[why if math.isnan(n) else "" for why, n in zip(unmeasured, table["n"], strict=True)])
 
 
 def make(request: TableRequest):
     """Return a requested table as a DataFrame."""
-    return request.study.design.tables.KINDS[request.table["kind"]].make(request)
+    design = request.study.design
+    module, function = design.tables.KINDS[request.table["kind"]].function.split(".")
+    return getattr(import_module(f"{design.package}.{module}"), function)(request)

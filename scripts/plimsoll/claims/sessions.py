@@ -70,11 +70,15 @@ def _described(session: Session, newest: Session, plan: Plan) -> dict:
     if apart := sessions.apart(session, newest):
         return {**about, "apart": apart, "began": noted.get("begun"), "settled": None, "testable": None, "runs": None}
     runs = collect.table(session.folder / "runs.csv", plan["factors"])
-    judged = result_counts.without_repeats(list(_verdicts(session).values()))
-    decided = sum(result["verdict"] in verdicts.DECIDED for result in judged)
-    still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     began = float(runs["started"].min()) if len(runs) and runs["started"].notna().any() else noted.get("begun")
-    return {**about, "apart": "", "began": began, "settled": decided, "testable": decided + still_open, "runs": len(runs)}
+    return {**about, "apart": "", "began": began, **_counts(list(_verdicts(session).values())), "runs": len(runs)}
+
+
+def _counts(results: list[dict]) -> dict[str, int]:
+    """Return how many claims were decided (`settled`), and how many could be tested."""
+    judged = result_counts.without_repeats(results)
+    decided = sum(result["verdict"] in verdicts.DECIDED for result in judged)
+    return {"settled": decided, "testable": decided + sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)}
 
 
 def _boot(session: Session, noted: dict) -> str:
@@ -109,12 +113,8 @@ def _judged(study: Study, plan: Plan, used: list[Session]) -> tuple[list[dict], 
 
 def _over(results: list[dict], number: int) -> dict:
     """Return how many claims `number` sessions decide together, the verdict on each, and whether the session is the unit."""
-    judged = result_counts.without_repeats(results)
-    decided = sum(result["verdict"] in verdicts.DECIDED for result in judged)
-    still_open = sum(result["verdict"] == verdicts.INCONCLUSIVE for result in judged)
     return {
-        "settled": decided,
-        "testable": decided + still_open,
+        **_counts(results),
         "by_session": number >= blocks.SMALLEST,
         "verdicts": {result["id"]: result["verdict"] for result in results},
     }

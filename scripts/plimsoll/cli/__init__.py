@@ -1,7 +1,7 @@
 """The user's command, `plimsoll`. The workflow's stages have their own command line, `python -m plimsoll`.
 
-Each command is a module of this folder with a function of its name. Its module is imported when the command is called,
-and its function imports what it needs.
+A command is a function of its name, in a module that is imported when the command is called (plimsoll.cli.groups). The
+function imports what it needs.
 """
 
 import os
@@ -13,8 +13,7 @@ import typer
 
 from plimsoll import spelling, tasks
 from plimsoll.cli.groups import WIDTH, Commands, help_of
-from plimsoll.cli.refusals import Mistyped
-from plimsoll.cli.statuses import Status
+from plimsoll.cli.statuses import Mistyped, Status
 from plimsoll.errors import run_guarded
 
 # Environment variable with the command that the user typed (plimsoll.terminal.interruption).
@@ -25,7 +24,7 @@ app = typer.Typer(cls=Commands, rich_markup_mode=None, context_settings={"max_co
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from plimsoll.cli.version import version
+        from plimsoll.cli.machine import version
 
         version()
         raise typer.Exit

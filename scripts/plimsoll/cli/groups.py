@@ -12,7 +12,8 @@ from typer.core import TyperArgument, TyperGroup
 from plimsoll import features, spelling
 from plimsoll.errors import PlimsollError
 
-# Names of the commands, under the headings of the help. A command is a module of this folder, or of a feature's.
+# Names of the commands, under the headings of the help. A command is a function in a module of its name, here or in a feature.
+# Those about this machine are in machine.py.
 COMMANDS = {
     features.MEASURE: ("reproduce", "plan", "precise"),
     features.READ: ("list", "show", "notebooks"),
@@ -41,7 +42,8 @@ def function(name: str) -> Callable[..., int | None]:
 
 
 def _module(name: str) -> str:
-    return features.modules().get(name) or f"plimsoll.cli.{name.replace('-', '_')}"
+    module = "machine" if name in COMMANDS[features.MACHINE] else name.replace("-", "_")
+    return features.modules().get(name) or f"plimsoll.cli.{module}"
 
 
 def _identifier(name: str) -> str:

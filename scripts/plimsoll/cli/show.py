@@ -117,9 +117,10 @@ def _wrapped(lines: list[str], width: int) -> list[str]:
     """Return lines that are no wider than the terminal, unless a single word is."""
     import textwrap
 
-    kept = {"break_long_words": False, "break_on_hyphens": False}
+    from plimsoll.terminal.listing import WHOLE_WORDS
+
     return [
         part
         for line in lines
-        for part in textwrap.wrap(line, width, subsequent_indent="    " if line.startswith(" ") else "", **kept) or [""]
+        for part in textwrap.wrap(line, width, subsequent_indent="    " if line.startswith(" ") else "", **WHOLE_WORDS) or [""]
     ]

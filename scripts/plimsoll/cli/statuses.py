@@ -1,6 +1,9 @@
-"""Exit statuses of the command (docs/reference/command.md)."""
+"""How a command ends: its exit statuses (docs/reference/command.md), and the sentence about a mistyped command line."""
 
 from enum import IntEnum
+
+from plimsoll import spelling
+from plimsoll.errors import PlimsollError
 
 
 class Status(IntEnum):
@@ -11,3 +14,22 @@ class Status(IntEnum):
     USAGE = 2  # the command cannot be carried out as it was typed, and nothing was done
     SET_UP = 3  # set-up could not install what is needed, and nothing was measured
     INTERRUPTED = 130  # Ctrl-C or SIGTERM; what is measured stays
+
+
+class Mistyped(PlimsollError):
+    """A command line that cannot be read: the reason, and the command whose help says how it is written."""
+
+    def __init__(self, problem: Exception):
+        context = getattr(problem, "ctx", None)
+        words = context.command_path.split()[1:] if context else []
+        told = _of_option(problem, context) or problem.format_message().rstrip(".")
+        super().__init__(f"{told}: {spelling.command(*words, help=True)} shows how it is used. Nothing was done.")
+
+
+def _of_option(problem: Exception, context) -> str | None:
+    """Return the sentence about an option that the command does not have; None for other problems."""
+    if not (context and hasattr(problem, "possibilities")):
+        return None
+    known = [word for parameter in context.command.get_params(context) for word in parameter.opts if word.startswith("--")]
+    name = context.command.name or "plimsoll"
+    return f"{name} has no option {problem.option_name}{spelling.hint(problem.option_name, known)}"

@@ -291,16 +291,6 @@ def make(parent: str, children: list[str], mounted: dict[str, Path]) -> list[Pat
     return _make("cpu", cpu_root(mounted), parent, children, mounted)
 
 
-def make_plain(name: str, mounted: dict[str, Path]) -> list[Path]:
-    """Make a group that limits nothing, with the cpu and memory controllers. Return its folders, which a process joins.
-
-    Raise OSError if the kernel refuses.
-    """
-    roots = {_root_of(controller, mounted): controller for controller in ("memory", "cpu")}
-    parent, _, own = name.rpartition("/")
-    return [group for root, controller in roots.items() for group in _make(controller, root, parent, [own], mounted)]
-
-
 def make_cpusets(parent: str, places: list[dict], mounted: dict[str, Path]) -> list[Path]:
     """Make groups c0, c1, ... with the cpuset controller, each confined to its place's `cpus` and `nodes`, and return them.
 

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from plimsoll import paths, spelling
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import PlimsollError, Unavailable, say
 from plimsoll.images import bootstrap, client, contents, forms, image_comparison, settings, store
 from plimsoll.interchange import Image, StageOfImage
 
@@ -93,11 +93,11 @@ def build(name: str, base: str) -> Image:
             made = {"id": _built(name, base, tag), **({"stages": stages} if stages else {})}
             description = _noted(folder / store.DESCRIPTION, made)
             if not description or forms.lacking(description, given["forms"]):
-                _say(f"unpacking {tag} for what is no engine")
+                say(f"unpacking {tag} for what is no engine", "images")
                 there = image_comparison.others(tag)
                 description = forms.unpack(tag, folder, stages)
                 for sentence in image_comparison.sentences(description, there):
-                    _say(sentence)
+                    say(sentence, "images")
         store.keep(description)
     except Unavailable as problem:
         raise PlimsollError(f"The image {name} could not be built: {problem}. {ELSEWHERE}") from problem
@@ -188,10 +188,6 @@ def _programs(tag: str) -> dict[str, str]:
     return {path.lstrip("/"): checksum for checksum, path in rows}
 
 
-def _say(text: str) -> None:
-    print(f"images: {text}", file=sys.stderr, flush=True)
-
-
 def _built(name: str, base: str, tag: str, stage: str | None = None) -> str:
     """Return the engine's digest of an image. Build the image first if the engine does not have it."""
     if built := client.image_id(tag):
@@ -205,7 +201,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
     if bootstrap.is_meant(base):
         base = bootstrap.tag(base)
         if not client.image_id(base):
-            _say(f"bootstrapping {base} from Debian's packages")
+            say(f"bootstrapping {base} from Debian's packages", "images")
             bootstrap.make(given_base)
     arguments = {"BASE": base}
     if below := settings.of_image(name)["from"]:
@@ -213,7 +209,7 @@ def _build(name: str, base: str, tag: str, stage: str | None = None) -> None:
         its_tag = f"plimsoll/{its_stage or below['image']}:{identity(below['image'], given_base)}"
         _built(below["image"], given_base, its_tag, its_stage)
         arguments[below["argument"]] = its_tag
-    _say(f"building {tag}")
+    say(f"building {tag}", "images")
     # Every engine has the classic builder, and it accepts a base image that no registry has.
     environment = {**os.environ, "DOCKER_BUILDKIT": "0"}
     command = [

@@ -59,7 +59,7 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         if "disk" in forms and shutil.which(DISK_MAKER):
             output([DISK_MAKER, str(new / ROOTFS), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
             description["disk"] = str(folder / DISK)
-        sums = {name: _checksum(new / name) for name in (SIF, ALONE, DISK) if (new / name).is_file()}
+        sums = {name: sha256(new / name) for name in (SIF, ALONE, DISK) if (new / name).is_file()}
         (new / SUMS).write_text(json.dumps(sums, indent=1))
         description |= {
             "rootfs": str(folder / ROOTFS),
@@ -74,7 +74,8 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _checksum(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -2,12 +2,11 @@
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plimsoll import documents, paths
-from plimsoll.errors import PlimsollError, quote
+from plimsoll.errors import PlimsollError, quote, say
 from plimsoll.host import machine_lock
 from plimsoll.images import client
 from plimsoll.interchange import Image, StageOfImage
@@ -29,11 +28,7 @@ def hold() -> Iterator[None]:
 
 
 def _say_whose(holder: str) -> None:
-    print(
-        f"images: another workflow ({holder}) is changing images in {paths.image_store()}. Waiting for it.",
-        file=sys.stderr,
-        flush=True,
-    )
+    say(f"another workflow ({holder}) is changing images in {paths.image_store()}. Waiting for it.", "images")
 
 
 def folder_of(image: Image) -> Path:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from plimsoll.errors import PlimsollError, Unavailable
+from plimsoll.errors import PlimsollError, Unavailable, say
 from plimsoll.host import cgroup, machine_lock, private, processes, quiet_settings, variables
 
 # Every process of a run has this variable, so that processes of a killed run can be found.
@@ -22,9 +22,9 @@ TEMPORARY = Path(f"/tmp/.plimsoll-{os.geteuid()}")
 
 
 class Sweepable(Protocol):
-    """Something that a killed run can leave behind, and that can be swept. `containers` says whether it is containers."""
+    """Something that a killed run can leave behind, and that can be swept. `has_containers` says whether it is containers."""
 
-    containers: bool
+    has_containers: bool
 
     def sweep(self) -> None:
         """Remove the leftovers of killed runs. Raise Unavailable if that fails."""
@@ -38,12 +38,7 @@ def machine(runtimes: Callable[[], Mapping[str, Sweepable]] = dict) -> Iterator[
     users. `runtimes` returns the runtimes whose nodes may be left. It is called for a sweep alone. Settings that a
     killed `plimsoll doctor` left changed are taken back before.
     """
-    waited_for: list[str] = []
-    with machine_lock.hold(lambda holder: waited_for.append(holder) or say_whose(holder)):
-        if waited_for:
-            # For the line of the terminal, which says that this process waits.
-            print("the machine is free", file=sys.stderr, flush=True)
-        _undo_left()
+    with _alone():
         if machine_lock.due():
             left = machine_lock.to_sweep()
             # Without a marker there is probably nothing to remove. A runtime that does not answer is then not worth a message.
@@ -65,32 +60,28 @@ def undo_left() -> None:
     if not quiet_settings.is_left():
         return
     if not machine_lock.free():
-        _say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
+        say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
         return
+    with _alone():
+        pass
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the machine's lock, with settings taken back that a killed `plimsoll doctor` left changed."""
     waited_for: list[str] = []
     with machine_lock.hold(lambda holder: waited_for.append(holder) or say_whose(holder)):
         if waited_for:
             # For the line of the terminal, which says that this process waits.
             print("the machine is free", file=sys.stderr, flush=True)
-        _undo_left()
-
-
-def _undo_left() -> None:
-    for line in quiet_settings.undo_left():
-        _say(line)
-
-
-def _say(line: str) -> None:
-    print(f"plimsoll: {line}", file=sys.stderr, flush=True)
+        for line in quiet_settings.undo_left():
+            say(line)
+        yield
 
 
 def say_whose(holder: str) -> None:
     """Print that this process waits for another workflow; `holder` names its user and process."""
-    print(
-        f"plimsoll: another workflow is measuring on this machine ({holder}); waiting for it.",
-        file=sys.stderr,
-        flush=True,
-    )
+    say(f"another workflow is measuring on this machine ({holder}); waiting for it.")
 
 
 class Busy(PlimsollError):
@@ -146,13 +137,13 @@ def sweep(runtimes: Iterable[Sweepable], aloud: bool = True) -> None:
     cgroup.put_back(cgroup.mounts())
     problems = {}
     # Containers go first: a cgroup can be removed when no container is in it any more.
-    for runtime in sorted(runtimes, key=lambda each: not each.containers):
+    for runtime in sorted(runtimes, key=lambda each: not each.has_containers):
         try:
             runtime.sweep()
         except (Unavailable, OSError) as problem:
             problems[str(problem)] = None
     for problem in problems if aloud else ():
-        print(f"plimsoll: left over from a killed run, and not removed: {problem}.", file=sys.stderr, flush=True)
+        say(f"left over from a killed run, and not removed: {problem}.")
     machine_lock.note_sweep(not problems)
 
 
@@ -166,7 +157,7 @@ def take_down(stop: Callable[[], None], runtimes: Callable[[], Mapping[str, Swee
     try:
         stop()
     except Unavailable as problem:
-        print(f"plimsoll: {problem}. The next run removes what is left.", file=sys.stderr, flush=True)
+        say(f"{problem}. The next run removes what is left.")
         sweep(runtimes().values())
     return round(time.monotonic() - begun, 4)
 

@@ -6,12 +6,11 @@ cost does not grow.
 
 import errno
 import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from plimsoll.errors import Outage, PlimsollError
+from plimsoll.errors import Outage, PlimsollError, say
 from plimsoll.host import processes
 from plimsoll.measuring import noise, process
 
@@ -80,7 +79,7 @@ def restore(problem: Outage, examine: Callable[[], None], repair: Callable[[Outa
     `examine` raises an Outage as long as something fails. `repair` tries one. It is called once for each cause that
     is found.
     """
-    _say(f"{problem.cause}. No run is lost. Trying to repair it for up to {WAIT_SECONDS:g} s.")
+    say(f"{problem.cause}. No run is lost. Trying to repair it for up to {WAIT_SECONDS:g} s.")
     end, tried = time.monotonic() + WAIT_SECONDS, set()
     while True:
         if problem.cause not in tried:
@@ -88,16 +87,12 @@ def restore(problem: Outage, examine: Callable[[], None], repair: Callable[[Outa
             try:
                 repair(problem)
             except (PlimsollError, OSError) as failure:
-                _say(f"that could not be repaired from here: {failure}")
+                say(f"that could not be repaired from here: {failure}")
         try:
             examine()
-            return _say("it works again.")
+            return say("it works again.")
         except Outage as outage:
             problem = outage
         if time.monotonic() >= end:
             raise problem
         time.sleep(LOOK_SECONDS)
-
-
-def _say(text: str) -> None:
-    print(f"plimsoll: {text}", file=sys.stderr, flush=True)

@@ -7,11 +7,11 @@ say so was tried by one.
 
 import contextlib
 import os
-import sys
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from plimsoll.errors import say
 from plimsoll.interchange import AttemptRecord, Cell, Record
 from plimsoll.measuring import record, status
 
@@ -105,7 +105,7 @@ def usable_record(
                 return old, None
             place = archive / old["fingerprint"]
         except record.DamagedFile as damage:
-            print(f"plimsoll: {damage}; it is set aside and measured again.", file=sys.stderr, flush=True)
+            say(f"{damage}; it is set aside and measured again.")
             place = archive / "damaged"
         record.set_aside(target, place)
     return _taken_back(study_folder, cell, repetition, target), None

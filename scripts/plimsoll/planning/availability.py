@@ -26,6 +26,12 @@ def cell(planned: Cell) -> Unavailable | None:
     return Unavailable(reason) if reason else None
 
 
+def second_host(planned: Cell) -> Unavailable | None:
+    """Return why a cell cannot be measured with the configured second host; None if it can, or if none is configured."""
+    reason = planned["parameters"].get("second_host", {}).get("reason")
+    return Unavailable(reason) if reason else None
+
+
 def metrics(plan: Plan, study: dict, names: list[str]) -> dict[str, Unavailable]:
     """Return the metrics that this host's instruments cannot measure, by name."""
     return study.design.cells.unavailable_metrics(plan, study, names)

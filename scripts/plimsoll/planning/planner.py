@@ -5,8 +5,10 @@ The functions need only their arguments, so the plan of any host can be made on 
 """
 
 import json
+import math
+import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from plimsoll.config import studies
@@ -15,7 +17,7 @@ from plimsoll.errors import PlimsollError, hours_in_words, many
 from plimsoll.host import sizing
 from plimsoll.interchange import Cell, Plan, Topology
 from plimsoll.measuring.failing_groups import Group
-from plimsoll.planning import order, tries
+from plimsoll.planning import tries
 from plimsoll.planning.repetitions import NOTHING, RequestedRepetitions
 
 # Upper limit of a plan's runs: they would take years.
@@ -73,13 +75,47 @@ def make(
         "limits": {key: profile[key] for key in ("attempts", "starts", "idle", "neighbours")},
         **({"given_up": given_up} if given_up else {}),
         "cells": cells,
-        "order": order.blocks(
+        "order": blocks(
             {path: cell["repetitions"] for path, cell in cells.items() if not cell["reason"]},
             config["seed"],
             {path: cell["launch"] for path, cell in cells.items() if "launch" in cell},
             {path: cell["per_block"] for path, cell in cells.items() if "per_block" in cell},
         ),
     }
+
+
+def blocks(
+    repetitions: dict[str, int],
+    seed: int,
+    launches: Mapping[str, str] | None = None,
+    each: Mapping[str, int] | None = None,
+) -> list[tuple[str, int]]:
+    """Return (cell, repetition) in the order of measuring. Repetitions count from 1.
+
+    In each block every cell runs once, or as often as `each` says, in an order drawn from the seed. `repetitions` has the
+    number of repetitions of each cell, and `launches` the launch that measures a cell. Cells of a launch follow each other,
+    in an order that is drawn each time.
+
+    Drift of the machine then affects all cells alike (randomised complete blocks). A block that only some cells need
+    has these in the order that they would have among all cells. The same cells and the same seed give the same order.
+    """
+    cells: dict[str, list[str]] = {}
+    for cell in sorted(repetitions):
+        cells.setdefault((launches or {}).get(cell, cell), []).append(cell)
+    often = {launch: max((each or {}).get(cell, 1) for cell in cells[launch]) for launch in cells}
+    number = max((math.ceil(count / (each or {}).get(cell, 1)) for cell, count in repetitions.items()), default=0)
+    order = []
+    for block in range(1, number + 1):
+        drawn = [launch for launch in sorted(cells) for _ in range(often[launch])]
+        random.Random(f"{seed}/{block}").shuffle(drawn)
+        made = dict.fromkeys(cells, 0)
+        for launch in drawn:
+            made[launch] += 1
+            repetition = (block - 1) * often[launch] + made[launch]
+            parts = list(cells[launch])
+            random.Random(f"{seed}/{repetition}/{launch}").shuffle(parts)
+            order.extend((cell, repetition) for cell in parts if repetitions[cell] >= repetition)
+    return order
 
 
 def _leave_out(design: Design, wanted: list[tuple[str, Cell]], reasons: tries.Reasons, wishes: dict) -> dict[str, str]:

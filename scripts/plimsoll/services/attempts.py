@@ -17,6 +17,7 @@ class Run(ABC):
     processor time of all its containers is counted.
     """
 
+    attempt: Attempt
     spans: noise.Spans
     counted: bool
 
@@ -31,8 +32,15 @@ class Run(ABC):
     def take_down(self) -> None:
         """Remove everything that the run has started."""
 
+    def read(self) -> dict:
+        """Return what can be read after the run was removed, for the record: the checksums of the image's files.
+
+        InvalidOutput if what was measured does not count.
+        """
+        return {"bits": {path: known["sha256"] for path, known in self.attempt.image["files"].items()}}
+
     def found(self) -> dict:
-        """Return what is known of a run whose `measure` has failed, for the record."""
+        """Return what is known of a run that has failed, for the record."""
         return {}
 
     def problem(self, measured: dict) -> str | None:
@@ -60,21 +68,26 @@ class ServiceAttempts(design.Attempts, ABC):
             run = self.start(attempt)
         except Unavailable as problem:
             return {"status": status.FAILED, "reason": str(problem)}
-        seconds, begun = attempt.notes["seconds"], time.monotonic()
         try:
-            measured = self.measure(run)
+            measured = self._measured(run)
         except InvalidOutput as problem:
             return {**run.found(), "status": status.INVALID, "reason": str(problem)}
         except Unavailable as problem:
             return {**run.found(), "status": status.FAILED, "reason": str(problem)}
-        finally:
-            seconds["run"] = round(time.monotonic() - begun, 4)
-            seconds["remove"] = lock.take_down(run.take_down, runtimes.known)
-        during = attempt.beside(run.spans, apart=run.counted)
-        attempt.notes["noise"]["during"] = during
-        measured["bits"] = {path: known["sha256"] for path, known in attempt.image["files"].items()}
+        during = attempt.notes["noise"]["during"]
         if problem := run.problem(measured):
             return {**measured, "status": status.INVALID, "reason": problem}
         if during["disturbed"]:
             return {**measured, **noise.disturbance(during)}
         return {**measured, "status": status.VALID, "reason": None}
+
+    def _measured(self, run: Run) -> dict:
+        """Return what a run measures. Remove it, and note how long both took and what else the machine did."""
+        notes, begun = run.attempt.notes, time.monotonic()
+        try:
+            measured = self.measure(run)
+        finally:
+            notes["seconds"]["run"] = round(time.monotonic() - begun, 4)
+            notes["seconds"]["remove"] = lock.take_down(run.take_down, runtimes.known)
+        notes["noise"]["during"] = run.attempt.beside(run.spans, apart=run.counted)
+        return {**measured, **run.read()}

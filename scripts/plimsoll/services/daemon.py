@@ -9,6 +9,7 @@ from pathlib import Path
 from plimsoll import runtimes
 from plimsoll.host import run_files
 from plimsoll.measuring import noise
+from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.base import HOST, Node, Spec
 from plimsoll.runtimes.commands import output
@@ -24,15 +25,17 @@ NOBODY = 65534
 IDLE_WINDOW = 0.5
 
 
-def prepare(far: SshMachine, image: dict, processor: int, idle: dict) -> dict:
-    """Prepare another machine as the server's host: give it the image's files, choose the `processor` that serves, and
-    wait until it is idle.
+def prepare(far: Node | None, attempt: Attempt) -> dict:
+    """Prepare the second host of an attempt as the server's host, if it is another machine.
 
-    Return how idle it was. Raise InvalidOutput if it did not become idle in time, by the plan's limits `idle`.
+    Give it the image's files, choose the processor that serves, and wait until it is idle. Return how idle it was, in the
+    record's key `settled`; empty if it is no other machine. Raise InvalidOutput if it did not become idle in time.
     """
-    far.hold(image)
-    far.processor = processor
-    return idle_there(far, idle)
+    if not isinstance(far, SshMachine):
+        return {}
+    far.hold(attempt.image)
+    far.processor = attempt.cell["parameters"]["second_host"]["processor"]
+    return {"settled": idle_there(far, attempt.plan["limits"]["idle"])}
 
 
 def idle_there(far: SshMachine, idle: dict) -> dict:

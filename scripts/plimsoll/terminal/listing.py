@@ -19,6 +19,8 @@ from plimsoll.terminal import measured_runs, request
 
 Run = tuple[str, int]
 GAP = 2
+# Options of textwrap: names are never broken.
+WHOLE_WORDS = {"break_long_words": False, "break_on_hyphens": False}
 # With less room than this, the last column goes below the line.
 LAST = 30
 COMMAND = "snakemake -c1 ..."
@@ -295,8 +297,8 @@ def text(sections: Iterable[Section], width: int) -> str:
 
 
 def wrapped(words: str, width: int) -> str:
-    """Return a sentence in lines of at most `width` characters. Names are never broken."""
-    return textwrap.fill(words, width, break_long_words=False, break_on_hyphens=False)
+    """Return a sentence in lines of at most `width` characters."""
+    return textwrap.fill(words, width, **WHOLE_WORDS)
 
 
 def _lines(section: Section, width: int) -> list[str]:
@@ -313,8 +315,7 @@ def _hang(start: str, words: str, width: int) -> list[str]:
 
     If too little room is left, they get lines of their own.
     """
-    options = {"break_long_words": False, "break_on_hyphens": False}
     if not words or len(start) + max(min(LAST, len(words)), *map(len, words.split())) > width:
-        below = textwrap.wrap(words, width, initial_indent=" " * 4, subsequent_indent=" " * 4, **options)
+        below = textwrap.wrap(words, width, initial_indent=" " * 4, subsequent_indent=" " * 4, **WHOLE_WORDS)
         return [start.rstrip(), *below]
-    return textwrap.wrap(words, width, initial_indent=start, subsequent_indent=" " * len(start), **options)
+    return textwrap.wrap(words, width, initial_indent=start, subsequent_indent=" " * len(start), **WHOLE_WORDS)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, say
 from plimsoll.measuring import lock
 from plimsoll.terminal.live import display
 
@@ -24,7 +24,7 @@ def when_free(busy: lock.Busy, typed_in: str, unlock: Callable[[], None]) -> Non
     """
     if not _is_snakemake(Path(sys.argv[0])):
         raise busy
-    print(f"plimsoll: {busy.whose}; waiting for it.", file=sys.stderr, flush=True)
+    say(f"{busy.whose}; waiting for it.")
     # Snakemake's handler only notes to end after its jobs, and no job runs yet. The default handler ends this
     # process at once.
     with contextlib.suppress(ValueError):  # only the main thread can set signal handlers

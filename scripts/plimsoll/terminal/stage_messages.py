@@ -21,19 +21,15 @@ def announce(what: str, every: float = EVERY_SECONDS) -> Iterator[None]:
 
     def repeat() -> None:
         while not done.wait(every):
-            _say(f"{what}: {time.monotonic() - begun:.0f} s")
+            print(f"{what}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
 
-    _say(what)
+    print(what, file=sys.stderr, flush=True)
     thread = threads.start(repeat, daemon=True)
     try:
         yield
     finally:
         done.set()
         thread.join()
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def note_figures(results: Path, figures: Iterable[tuple[str, str]]) -> None:

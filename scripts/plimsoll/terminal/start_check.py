@@ -2,14 +2,13 @@
 
 import atexit
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import NoReturn
 
 from plimsoll import paths
 from plimsoll.config import configuration, yaml_files
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, say
 from plimsoll.terminal import request
 from plimsoll.terminal.live import display
 
@@ -60,7 +59,7 @@ def refuse(problem: object) -> NoReturn:
     """Print one sentence and end the workflow, without Snakemake's traceback around it. No other line follows it."""
     if display.current:
         display.current.close()
-    print(f"plimsoll: {problem}", file=sys.stderr, flush=True)
+    say(str(problem))
     # os._exit skips the exit handlers, which remove Snakemake's temporary folder among others.
     atexit._run_exitfuncs()
     os._exit(1)

@@ -13,20 +13,21 @@ import subprocess
 import time
 from pathlib import Path
 
-from plimsoll import design, runtimes, workloads
+from plimsoll import runtimes, workloads
 from plimsoll.designs.interference import judge, partner_overlap, placement
 from plimsoll.designs.interference.factors import InterferenceCell
 from plimsoll.errors import Outage, Unavailable
 from plimsoll.host import disk, run_files
 from plimsoll.images import supplied_programs
-from plimsoll.measuring import lock, noise, status
+from plimsoll.measuring import noise
 from plimsoll.measuring.attempt import Attempt
 from plimsoll.measuring.process import ended_within, kill, read_output, refuse_endless
 from plimsoll.runtimes.base import Node, Place, Runtime
 from plimsoll.services import iterations, limits
+from plimsoll.services.attempts import Run, ServiceAttempts
 from plimsoll.services.containers import Services
 from plimsoll.workloads import loop
-from plimsoll.workloads.base import SUPPLIED, InvalidOutput
+from plimsoll.workloads.base import SUPPLIED
 
 # Seconds from starting a loop to its first iteration: the loop must be inside its container by then.
 START = 0.4
@@ -40,28 +41,18 @@ LOOK = 0.05
 ANSWER_SECONDS = 20.0
 
 
-class Attempts(design.Attempts):
+class Attempts(ServiceAttempts):
     """Attempts at runs of an interference study."""
 
     # Containers have memory limits: a program that the kernel kills may have exceeded its container's limit.
     LIMITS_MEMORY = True
 
-    def attempt(self, attempt: Attempt) -> dict:
-        """Make one attempt at a run, and return its part of the record: `status`, `reason` and what was measured.
-
-        The status is `valid`, `disturbed` by neighbours, `invalid` (wrong output, or too few iterations that count), or
-        `failed` (something was unavailable). Raise Outage if the containers' disk is too full, or if a container that was
-        started is gone.
-        """
+    def start(self, attempt: Attempt) -> "_Run":
+        """Return the run of an attempt. Raise Outage if the containers' disk is too full."""
         runtime = runtimes.find(attempt.cell["runtime"])
-        try:
-            storage = _room_on_disk(attempt.cell, runtime)
-            attempt.watch.room.watch({disk.CONTAINERS: storage})
-            return _Run(attempt, runtime, storage).measure()
-        except InvalidOutput as problem:
-            return {"status": status.INVALID, "reason": str(problem)}
-        except Unavailable as problem:
-            return {"status": status.FAILED, "reason": str(problem)}
+        storage = _room_on_disk(attempt.cell, runtime)
+        attempt.watch.room.watch({disk.CONTAINERS: storage})
+        return _Run(attempt, runtime, storage)
 
 
 def _room_on_disk(cell: InterferenceCell, runtime: Runtime) -> Path:
@@ -76,7 +67,7 @@ def _room_on_disk(cell: InterferenceCell, runtime: Runtime) -> Path:
     return storage
 
 
-class _Run:
+class _Run(Run):
     """An attempt in progress: its containers, its loops, and what was seen so far."""
 
     def __init__(self, attempt: Attempt, runtime: Runtime, storage: Path):
@@ -93,29 +84,47 @@ class _Run:
         self.end: float | None = None
         self.stopped: list[float | None] = [None, None]
         self.spans: noise.Spans = []
-        self.seconds = attempt.notes["seconds"]
 
     def measure(self) -> dict:
-        """Run the microservices, remove their containers, and return the design's part of the record."""
-        begun = time.monotonic()
+        """Run the microservices. Return what containers could use, and what the device read and wrote.
+
+        Raise Outage if a container that was started is gone.
+        """
         if self.cell["grouped"]:
             self.services.limit(self.cell["host_limits"])
-        try:
-            self._serve()
-            device = self._device_bytes()
-            if self.cell["window_seconds"] is None:
-                self._alone()
-            else:
-                self._pair()
-            device_after = self._device_bytes()
-        finally:
-            self.seconds["run"] = round(time.monotonic() - begun, 4)
-            self.seconds["remove"] = lock.take_down(self.services.take_down, runtimes.known)
-        apart = self.services.counted
-        during = self.attempt.beside(self.spans, apart=apart)
-        self.attempt.notes["noise"]["during"] = during
-        used = {key: device_after[key] - device[key] for key in device}
-        return self._judge(during, used)
+        self._serve()
+        before = self._device_bytes()
+        if self.cell["window_seconds"] is None:
+            self._alone()
+        else:
+            self._pair()
+        used = {key: number - before[key] for key, number in self._device_bytes().items()}
+        device = {"name": self.device, **used}
+        return {"limits_seen": self.seen, "block_io_weight_works": self._weight_works(), "device": device}
+
+    @property
+    def counted(self) -> bool:
+        """Whether the processor time of all containers is counted."""
+        return self.services.counted
+
+    def take_down(self) -> None:
+        """Remove the containers. Their loops write until then."""
+        self.services.take_down()
+
+    def read(self) -> dict:
+        """Return each member's iterations, with their values and whether they count, and the checksums and kernels used."""
+        made = [self._iterations(place) for place in range(len(self.members))]
+        partner_overlap.mark(made, self.end, self.stopped)
+        members = [
+            {"benchmark": name, "place": place, "iterations": made[place]} for place, name in enumerate(self.cell["members"])
+        ]
+        return {"iterations": members, **super().read(), "kernels": self._kernels()}
+
+    def problem(self, measured: dict) -> str | None:
+        """Return why a run does not count: where programs ran, what counts, or what reached the disk. None if it counts."""
+        made = [member["iterations"] for member in measured["iterations"]]
+        problem = self.misplaced or judge.too_few(self.cell, made)
+        return problem or judge.not_on_disk(self.members, self.cell, made, measured["device"])
 
     def _snapshot(self) -> noise.Snapshot:
         return self.attempt.snapshot(self.services.groups(), self.daemons)
@@ -259,32 +268,6 @@ class _Run:
 
     def _device_bytes(self) -> dict[str, int]:
         return disk.device_bytes(Path("/proc/diskstats").read_text(), self.device) if self.device else {}
-
-    def _judge(self, during: dict, used: dict) -> dict:
-        """Return the run's status and reason with each member's iterations, their values and whether they count.
-
-        `during` is the noise during the run. `used` is the bytes that the device read and wrote in the run.
-        """
-        members = [self._iterations(place) for place in range(len(self.members))]
-        partner_overlap.mark(members, self.end, self.stopped)
-        measured = {
-            "limits_seen": self.seen,
-            "block_io_weight_works": self._weight_works(),
-            "device": {"name": self.device, **used},
-            "iterations": [
-                {"benchmark": name, "place": place, "iterations": iterations}
-                for place, (name, iterations) in enumerate(zip(self.cell["members"], members, strict=True))
-            ],
-            "bits": self.attempt.image["bits"],
-            "kernels": self._kernels(),
-        }
-        problem = self.misplaced or judge.too_few(self.cell, members)
-        problem = problem or judge.not_on_disk(self.members, self.cell, members, measured["device"])
-        if problem:
-            return {**measured, "status": status.INVALID, "reason": problem}
-        if during["disturbed"]:
-            return {**measured, **noise.disturbance(during)}
-        return {**measured, "status": status.VALID, "reason": None}
 
     def _iterations(self, place: int) -> list[dict]:
         member = self.members[place]

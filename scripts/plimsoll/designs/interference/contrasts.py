@@ -1,4 +1,4 @@
-"""Find the views of cells that a claim about interference compares on this host.
+"""Find the views of cells that a claim about interference compares on this host (claims.matching).
 
 A view is a microservice in a cell with its co-runner (`cells.views`). A claim names cases and co-runners for side a and
 for side b, and levels that hold on both (`scope`). Each view of side a is compared with the views of side b that have
@@ -6,11 +6,13 @@ the same levels. Factors that the two sides name differently need not be the sam
 are about the first one of each experiment, so that a runtime that is added enters none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 
 from plimsoll import design, workloads
 from plimsoll.claims import book, quantities
+from plimsoll.claims.matching import Levels, Matcher
 from plimsoll.claims.sides import Contrast, Side
 from plimsoll.designs.interference.cells import BASELINE, CASES, NOBODY, views
 from plimsoll.designs.interference.factors import (
@@ -27,13 +29,79 @@ from plimsoll.designs.interference.factors import (
 from plimsoll.interchange import Plan
 from plimsoll.planning import availability
 
-# Factors in which the views of one microservice differ.
-FACTORS = ("case", "co_runner", "runtime")
 # Words by which a claim names all metrics.
 EVERY = ("all", "interference_ratio")
 # Window in seconds in which a microservice meets everything that its partner does, many times over. The papers' windows
 # last two hours and 90 minutes.
 LONG_WINDOW = 600
+
+
+class Views(Matcher):
+    """The views of a plan's cells in the first runtime of each experiment."""
+
+    factors = ("case", "co_runner", "runtime")
+
+    def __init__(self, plan: Plan, study: dict):
+        first = {experiment["runtime"][0] for experiment in study["experiments"].values()}
+        self.known, self.views = study["metrics"], [view for view in views(plan) if view["runtime"] in first]
+
+    def of(self, metric: str, wanted: Levels) -> list[dict]:
+        """Return the views of a metric's microservice with the `wanted` levels. A claim without a case is about pairs."""
+        return [
+            view
+            for view in self.views
+            if view["benchmark"] == self.known[metric]["benchmark"]
+            and (view["co_runner"] != NOBODY or "case" in wanted)
+            and all(self.has(view, factor, levels) for factor, levels in wanted.items())
+        ]
+
+    def has(self, cell: dict, factor: str, levels: Sequence[str]) -> bool:
+        """Return whether a view has one of the levels. A word may name several co-runners. Every view has every statistic."""
+        if factor == "statistic" or REST in levels:
+            return True
+        if factor != "co_runner" or cell["co_runner"] == NOBODY:
+            return super().has(cell, factor, levels)
+        shared = set(workloads.find(cell["benchmark"]).resources) & set(workloads.find(cell["co_runner"]).resources)
+        return bool({cell["co_runner"], *(SAME if shared else OTHERS)} & set(levels))
+
+    def compared_metrics(self, claim: dict) -> list[tuple[str, str]]:
+        """Return the pairs of metrics to compare: each with itself.
+
+        If the sides name different microservices, each metric of side a's is paired with each of side b's.
+        """
+        usual = [name for name, metric in self.known.items() if not metric.get("why")]
+        named = [name for metric in claim["metrics"] for name in (usual if metric in EVERY else [metric])]
+        metrics = [name for name in claim.get("scope", {}).get(book.METRIC, named) if name in self.known]
+        if "benchmark" not in claim.get("a", {}):
+            return [(name, name) for name in metrics]
+        of_sides = (claim[side]["benchmark"] for side in ("a", "b"))
+        return list(product(*([name for name in metrics if self.known[name]["benchmark"] in own] for own in of_sides)))
+
+    def varying(self, claim: dict, metric_a: str, metric_b: str) -> set[str]:
+        """Return the factors that the sides name differently. A microservice that runs alone has no co-runner to be alike."""
+        alone = "case" in claim["b"] and all(map(_alone_in, claim["b"]["case"]))
+        return super().varying(claim, metric_a, metric_b) | ({"co_runner"} if alone else set())
+
+    def sides(self, claim: dict, metric: str, cell: dict) -> list[Side]:
+        """Return a metric in a view as a side, relative to the microservice alone (case 1) if the claim is about losses."""
+        if not quantities.find(claim.get("quantity")).relative:
+            return [Side(metric, cell["path"])]
+        alone = self.of(metric, {"case": [BASELINE]})[:1]
+        return [Side(metric, cell["path"], one["path"], claim["quantity"]) for one in alone]
+
+    def find(self, claim: dict) -> list[Contrast]:
+        """Return the contrasts of a claim. If it compares statistics, the sides are two statistics of the same view.
+
+        The co-runner `all others` of side b means every view that is not of side a.
+        """
+        if "statistic" in claim.get("a", {}):
+            pairs = list(product(claim["a"]["statistic"], claim["b"]["statistic"]))
+            return [Contrast(*(replace(side, quantity=one) for one in pair)) for side in self.alone(claim) for pair in pairs]
+        contrasts = super().find(claim)
+        if REST not in {**claim.get("scope", {}), **claim.get("b", {})}.get("co_runner", []):
+            return contrasts
+        of_a = {(side.metric, side.cell) for side in self.alone(claim)}
+        return [one for one in contrasts if (one.b.metric, one.b.cell) not in of_a]
 
 
 class Contrasts(design.Contrasts):
@@ -44,22 +112,7 @@ class Contrasts(design.Contrasts):
 
         The contrasts include those whose cells cannot be measured here.
         """
-        first = {experiment["runtime"][0] for experiment in study["experiments"].values()}
-        by_benchmark: dict[str, list[dict]] = {}
-        for view in views(plan):
-            if view["runtime"] in first:
-                by_benchmark.setdefault(view["benchmark"], []).append(view)
-
-        def asked(claim: dict) -> list[Contrast]:
-            contrasts: dict[Contrast, None] = {}
-            for metric_a, metric_b in _metrics(claim, study["metrics"]):
-                # A microservice whose cells are not in the plan has no views.
-                of_a, of_b = (by_benchmark.get(study["metrics"][name]["benchmark"], []) for name in (metric_a, metric_b))
-                for contrast in _of_metrics(claim, metric_a, of_a, metric_b, of_b):
-                    contrasts.setdefault(contrast)
-            return list(contrasts)
-
-        return asked
+        return Views(plan, study).comparisons
 
     def arrangements(self, plan: Plan) -> dict[str, Plan]:
         """Return the plan once for each placement of clients and servers, by the placement's description.
@@ -109,102 +162,6 @@ class Contrasts(design.Contrasts):
         return missing
 
 
-def _metrics(claim: dict, known: dict[str, dict]) -> list[tuple[str, str]]:
-    """Return the pairs of metrics (a, b) that a claim compares.
-
-    A metric is paired with itself. If the claim's sides name different microservices, each metric of side a's is paired
-    with each of side b's.
-    """
-    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-    usual = [name for name, metric in known.items() if not metric.get("why")]
-    named = scope.get("metric") or [name for metric in claim["metrics"] for name in (usual if metric in EVERY else [metric])]
-    metrics = [name for name in named if name in known]
-    if "benchmark" not in a:
-        return [(name, name) for name in metrics]
-    on_a, on_b = ([name for name in metrics if known[name]["benchmark"] in side["benchmark"]] for side in (a, b))
-    return list(product(on_a, on_b))
-
-
-def _of_metrics(claim: dict, metric_a: str, of_a: list[dict], metric_b: str, of_b: list[dict]) -> list[Contrast]:
-    a, b, scope = (claim.get(side, {}) for side in ("a", "b", "scope"))
-    # A factor with the same levels on both sides does not vary. It acts like one of the scope.
-    alike = {factor for factor in a if a.get(factor) == b.get(factor)} - {"statistic"}
-    varying = ({*a, *b} - alike) & set(FACTORS)
-    if b.get("case") and all(_alone_in(case) for case in b["case"]):
-        # A microservice that runs alone has no co-runner, so the co-runner that the other side names cannot be matched.
-        varying.add("co_runner")
-    side_a = [
-        view
-        for view in of_a
-        if _is(view, {**scope, **a})
-        and (view["co_runner"] != NOBODY or "case" in {**a, **scope})
-        and not _left_out(view, book.as_list(claim, "except"))
-    ]
-    if quantities.find(claim.get("quantity")).one_side:
-        return [Contrast(Side(metric_a, view["path"]), Side(metric_a, view["path"])) for view in side_a]
-    pairs = []
-    for view in side_a:
-        for other in of_b:
-            if (other is view and "statistic" not in a) or not _is(other, {**scope, **b}, beside=side_a):
-                continue
-            if _left_out(other, book.as_list(claim, "except_b")):
-                continue
-            if any(other[factor] != view[factor] for factor in FACTORS if factor not in varying):
-                continue
-            pairs += _sides(claim, metric_a, view, metric_b, other, of_a, of_b)
-    return pairs
-
-
 def _alone_in(case: str) -> bool:
     """Return whether a case has a single microservice."""
     return sum(map(len, CASES[case]["containers"])) == 1
-
-
-def _left_out(view: dict, exceptions: list[dict]) -> bool:
-    return any(_is(view, levels) for levels in exceptions)
-
-
-def _is(view: dict, wanted: dict[str, list[str]], beside: list[dict] | None = None) -> bool:
-    """Return whether a view has the `wanted` levels: case, benchmark, co-runner.
-
-    For a co-runner, the word `all others` means every view that is not in `beside`, the views of the other side.
-    """
-    for factor in ("case", "benchmark"):
-        if factor in wanted and view[factor] not in wanted[factor]:
-            return False
-    levels = wanted.get("co_runner")
-    if levels is None:
-        return True
-    if REST in levels:
-        return view not in (beside or [])
-    if view["co_runner"] == NOBODY:
-        return False
-    shared = set(workloads.find(view["benchmark"]).resources) & set(workloads.find(view["co_runner"]).resources)
-    return (
-        view["co_runner"] in levels
-        or (bool(shared) and bool(set(SAME) & set(levels)))
-        or (not shared and bool(set(OTHERS) & set(levels)))
-    )
-
-
-def _sides(claim, metric_a, view, metric_b, other, of_a, of_b) -> list[Contrast]:
-    """Return the contrasts of two views.
-
-    If the claim is about losses, each side has the view's microservice alone (case 1) as its reference. If the claim
-    compares statistics, the sides are two statistics of the same view.
-    """
-    if quantities.find(claim.get("quantity")).relative:
-        sides = ((metric_a, view, of_a), (metric_b, other, of_b))
-        return [Contrast(*(Side(metric, one["path"], _alone(of), claim["quantity"]) for metric, one, of in sides))]
-    if "statistic" in claim.get("a", {}):
-        pairs = product(claim["a"]["statistic"], claim["b"]["statistic"])
-        return [
-            Contrast(Side(metric_a, view["path"], None, one), Side(metric_b, other["path"], None, two))
-            for one, two in pairs
-            if view is other
-        ]
-    return [Contrast(Side(metric_a, view["path"]), Side(metric_b, other["path"]))]
-
-
-def _alone(views_of: list[dict]) -> str:
-    return next(view["path"] for view in views_of if view["case"] == BASELINE)

@@ -10,6 +10,7 @@ from plimsoll.designs.interference import cells, words
 from plimsoll.designs.interference.factors import FREE, InterferenceRecord
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
+from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
 
 
@@ -120,29 +121,24 @@ def recommended(path: Path, measured: dict[tuple, str]) -> list[dict]:
 def tables(folder: Path, study: dict, described: dict[str, dict], measured: dict[tuple, str]) -> list[dict]:
     """Return the papers' tables with our values, as data for the page.
 
-    Each table has `name`, `number`, `columns` and `rows`. A row has `values`, and as `cell` the path of the cell that
+    Each table has `name`, `heading`, `columns` and `rows`. A row has `values`, and as `cell` the path of the cell that
     it is about, or None. `folder` holds the study's tables as CSV, `described` describes the microservices by name, and
     `measured` is the result of `cells_measured`.
     """
     labels = {one: said["label"] for one, said in described.items()}
     labels |= {metric: said["label"] for metric, said in study["metrics"].items()}
     shown = []
-    for name, table in study.get("tables", {}).items():
-        if "reference" not in table:
+    for told, made in study_tables.of_study(folder, study, dtype={"case": str}):
+        if "reference" not in study["tables"][told["name"]]:
             continue
-        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""], dtype={"case": str})
         of_cells = {"case", "benchmark", "co_runner"} <= set(made)
+        # It repeats what the metric already says.
+        made = made.drop(columns="label", errors="ignore")
         rows = []
-        # The column `label` repeats what the metric already says.
-        for row in made.astype(object).where(made.notna(), "").drop(columns="label", errors="ignore").to_dict("records"):
+        for row in study_tables.without_gaps(made).to_dict("records"):
             members = frozenset((row["benchmark"], row["co_runner"])) - {"none"} if of_cells else None
             values = [labels.get(value, value) if isinstance(value, str) else value for value in row.values()]
             rows.append({"values": values, "cell": measured.get((row["case"], members)) if of_cells else None})
-        columns = [
-            column.replace("paper_", "paper: ").replace("co_runner", "co-runner").replace("_", " ")
-            for column in made
-            if column != "label"
-        ]
-        number = name.removeprefix("table").lstrip("0")
-        shown.append({"name": name, "number": number, "columns": columns, "rows": rows, "of_cells": of_cells})
+        columns = [column.replace("paper_", "paper: ").replace("co_runner", "co-runner").replace("_", " ") for column in made]
+        shown.append({**told, "columns": columns, "rows": rows, "of_cells": of_cells})
     return shown

@@ -26,6 +26,7 @@ from plimsoll.designs.nesting.factors import (
 from plimsoll.host import sizing, topology
 from plimsoll.interchange import ABSENT, SecondHost, Topology
 from plimsoll.measuring import record
+from plimsoll.planning import availability
 from plimsoll.planning.virtual_machines import MACHINE
 from plimsoll.runtimes.base import GUEST_BYTES
 from plimsoll.workloads.netperf import Netperf
@@ -75,7 +76,8 @@ class Cells(design.Cells):
                     continue  # virtual machines run on the host's processor here, so none is emulated
                 lacking = next((unavailable[runtime] for runtime in needed if runtime in unavailable), None)
                 cell["host"] = sizing.of_host(host)["host"]
-                lacking = lacking or _needs_root(cell, host) or _out_of_reach(cell)
+                far = availability.second_host(cell)
+                lacking = lacking or _needs_root(cell, host) or (far and far.reason)
                 cell["reason"] = lacking or _too_many(cell, host) or _cut(experiment, cell, profile["nesting"], host)
                 cell["repetitions"] = _repetitions(cell, profile["nesting"])
                 cell["fingerprint"] = record.identify(self.measured(cell))
@@ -302,11 +304,6 @@ def _needs_root(cell: NestingCell, host: Topology) -> str | None:
         return "a second host that is a network namespace of this one needs root"
     on_host = cell["network"].startswith("host+")
     return "a bridge of this host, for children of a container on its network, needs root" if on_host else None
-
-
-def _out_of_reach(cell: NestingCell) -> str | None:
-    """Return why nothing can be measured with the configured second host; None if it can, or if none is configured."""
-    return cell["parameters"].get("second_host", {}).get("reason")
 
 
 def _too_many(cell: NestingCell, host: Topology) -> str | None:

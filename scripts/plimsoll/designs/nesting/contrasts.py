@@ -64,6 +64,8 @@ class Cells(Matcher):
     `words` has the claims' words for the number of instances of each cell, by path.
     """
 
+    factors = Factors.FACTORS
+
     def __init__(self, plan: NestingPlan, metrics: dict[str, dict]):
         self.cells = {path: cell for path, cell in plan["cells"].items() if not emulated(cell)}
         self.metrics = metrics
@@ -151,6 +153,23 @@ class Cells(Matcher):
         path = f"{cell['task']}/{cell['runtime']}/{instances // 2}/{cell['children']}"
         return path if instances % 2 == 0 and path in self.cells else None
 
+    def steps(self, along: dict) -> list[dict[str, list[str]]]:
+        """Return the levels of a trend in one step: several words may name the same number."""
+        return [{along["factor"]: along["levels"]} if "levels" in along else {}]
+
+    def trends(self, claim: dict) -> list[list[Side]]:
+        """Return the trends of a claim along instances or children, in the order of the numbers.
+
+        The numbers are all that are planned, or those of the claim's levels or words. Numbers that cannot be measured here
+        are left out, so a trend ends where the profile or the memory ends. If nothing of a trend can be measured, all its
+        sides are returned.
+        """
+        factor = claim["along"]["factor"]
+        whole = [sorted(sides, key=lambda side: int(self.cells[side.cell][factor])) for sides in super().trends(claim)]
+        measured = [[side for side in sides if self.cells[side.cell]["reason"] is None] for sides in whole]
+        # If no side of a trend can be measured, the reasons of all its sides are the reason.
+        return [some or all_ for some, all_ in zip(measured, whole, strict=True)]
+
 
 def most_children(plan: NestingPlan) -> int:
     """Return the largest number of children that is measured both in one parent and in a parent each.
@@ -178,12 +197,7 @@ class Contrasts(design.Contrasts):
 
     def comparison_finder(self, plan: NestingPlan, study: dict) -> Callable[[dict], list]:
         """Return a function from a claim to what it compares: contrasts, or a list of sides for each trend."""
-        cells = Cells(plan, study["metrics"])
-
-        def asked(claim: dict) -> list:
-            return series(claim, cells) if "along" in claim else cells.find(claim)
-
-        return asked
+        return Cells(plan, study["metrics"]).comparisons
 
     def arrangements(self, plan: NestingPlan) -> dict[str, NestingPlan]:
         """Return the plan once for each placement of clients and servers, by the placement's description.
@@ -258,29 +272,6 @@ def _same_way(cell: NestingCell, other: NestingCell) -> bool:
     """
     ways = [(one["runtime"] == BARE, one["server"] == BARE) for one in (cell, other)]
     return ways[0] == ways[1] or (True, True) in ways
-
-
-def series(claim: dict, cells: Cells) -> list[list[Side]]:
-    """Return the trends of a claim along instances or children.
-
-    A trend is a list of sides for one combination of the other factors. The sides are in the order of the numbers,
-    which are all that are planned, or those of the claim's levels or words. Numbers that cannot be measured here are
-    left out, so a trend ends where the profile or the memory ends. If nothing of a trend can be measured, all its sides
-    are returned.
-    """
-    along = claim["along"]
-    wanted = dict(claim.get("scope", {}))
-    if "levels" in along:
-        wanted[along["factor"]] = along["levels"]
-    groups: dict[tuple, list[tuple[int, Side]]] = defaultdict(list)
-    for metric in claim["metrics"]:
-        for cell in cells.of(metric, wanted):
-            key = (metric, *(cell[factor] for factor in Factors.FACTORS if factor != along["factor"]))
-            groups[key].append((int(cell[along["factor"]]), Side(metric, cell["path"])))
-    whole = [[side for _, side in sorted(group, key=lambda one: one[0])] for group in groups.values()]
-    measured = [[side for side in group if cells.cells[side.cell]["reason"] is None] for group in whole]
-    # If no side of a trend can be measured, the reasons of all its sides are the reason.
-    return [some or all_ for some, all_ in zip(measured, whole, strict=True)]
 
 
 def _from_the_cores_on(plan: NestingPlan) -> int:

@@ -172,7 +172,7 @@ def refuse_other(seen: dict[str, str], cell: NestingCell) -> None:
         if found.nested:
             _refuse(seen, f"parent of the {end}", around, outer == "host")
             around = f"parent of the {end}"
-        shared = (inner if found.nested else outer) == "host" if found.containers else True
+        shared = (inner if found.nested else outer) == "host" if found.has_containers else True
         if end == "server" and cell["hosts"] == TWO:
             shared = False
         _refuse(seen, end, around, shared)

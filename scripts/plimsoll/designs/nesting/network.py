@@ -18,7 +18,6 @@ from plimsoll.host import processes, run_files, topology
 from plimsoll.measuring import lock, noise, strays
 from plimsoll.measuring.process import ended_within, kill
 from plimsoll.runtimes.networks import host_networks
-from plimsoll.runtimes.networks.second_host import SshMachine
 from plimsoll.runtimes.networks.switch_network import SwitchNetwork
 from plimsoll.services import daemon
 from plimsoll.services.containers import Services, all_counted
@@ -52,7 +51,7 @@ class Task(Base):
             )
         if self.network:
             self.network.set_up()
-        idle = self._second_host_idle()
+        idle = daemon.prepare(getattr(self.network, "far", None), self.attempt)
         with ends.between(self) as pair:
             tests = list(product(TESTS, self.cell["bindings"]))
             random.Random(self.attempt.identity).shuffle(tests)
@@ -74,16 +73,6 @@ class Task(Base):
         """
         on_it = [end for end in (self.cell["runtime"], self.cell["server"]) if end != BARE]
         return SWITCHES.get(self.cell["network"].partition("+")[0]) if len(on_it) == 1 else None
-
-    def _second_host_idle(self) -> dict:
-        """Return how idle the second host was, after it got the image's files; empty if it is not another machine.
-
-        Raise InvalidOutput if it did not become idle in time.
-        """
-        if not isinstance(far := getattr(self.network, "far", None), SshMachine):
-            return {}
-        processor = self.cell["parameters"]["second_host"]["processor"]
-        return {"settled": daemon.prepare(far, self.attempt.image, processor, self.attempt.plan["limits"]["idle"])}
 
     def take_down(self) -> None:
         """Stop the nodes of both ends, and remove what belongs to them on this host.

@@ -10,6 +10,7 @@ from plimsoll.designs.nesting import words
 from plimsoll.designs.nesting.factors import CPU, NETWORK, OPEN_VSWITCH, PLAIN, of_placement
 from plimsoll.interchange import ABSENT, Plan
 from plimsoll.measuring import plan_file, status
+from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
 from plimsoll.planning.virtual_machines import EMULATED_MACHINE
 
@@ -58,21 +59,17 @@ def apart(runs: pd.DataFrame) -> list[dict]:
 def tables(folder: Path, study: dict) -> list[dict]:
     """Return the paper's tables with our values, as data for the page. `folder` holds the study's tables as CSV."""
     shown = []
-    for name in study.get("tables", {}):
-        made = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
+    for told, made in study_tables.of_study(folder, study):
         rows = _rows(made)
-        kind, number = study["tables"][name]["kind"], name.removeprefix("table").lstrip("0")
-        table = {"name": name, "number": number, "kind": kind, "rows": [_in_words(row, row.get("switch")) for row in rows]}
-        table["emulated"] = any(
-            EMULATED_MACHINE in (row.get("client"), row.get("server")) and not row.get("not_here") for row in rows
-        )
-        shown.append({**table, "placed": of_placement("", rows[0]["hosts"])} if rows and "hosts" in rows[0] else table)
+        emulated = any(EMULATED_MACHINE in (row.get("client"), row.get("server")) and not row.get("not_here") for row in rows)
+        placed = {"placed": of_placement("", rows[0]["hosts"])} if rows and "hosts" in rows[0] else {}
+        shown.append({**told, "rows": [_in_words(row, row.get("switch")) for row in rows], "emulated": emulated, **placed})
     return shown
 
 
 def _rows(table: pd.DataFrame) -> list[dict]:
     """Return the rows of a table as dicts, with an empty text for each missing value."""
-    return table.astype(object).where(table.notna(), "").to_dict("records")
+    return study_tables.without_gaps(table).to_dict("records")
 
 
 def _in_words(row: dict, switch: str | None) -> dict:

@@ -5,12 +5,12 @@ import pandas as pd
 from plimsoll.analysis import tables
 from plimsoll.analysis.tables import TableRequest
 from plimsoll.designs.nesting import statistics
-from plimsoll.designs.nesting.factors import NETWORK, OPEN_VSWITCH, TWO, NestingPlan
+from plimsoll.designs.nesting.factors import OPEN_VSWITCH, TWO, NestingPlan
 from plimsoll.planning import virtual_machines
 
 KEYS = ["parents", "children_per_parent"]
-# Columns of ours in a table, and their names in our statistics.
-OURS = {"n": "n", "mean": "mean", "sd": "sd", "mean_low": "mean_low", "mean_high": "mean_high"}
+# Columns of ours in a table.
+OURS = ["n", "mean", "sd", "mean_low", "mean_high"]
 
 
 def creation(request: TableRequest) -> pd.DataFrame:
@@ -24,13 +24,8 @@ def creation(request: TableRequest) -> pd.DataFrame:
     ours = statistics.of_cells(observations[observations["metric"] == metric])
     ours = ours.assign(parents=ours["instances"].astype(int), children_per_parent=ours["children"].astype(int))
     printed = request.printed().rename(columns={"mean": "paper_mean", "sd": "paper_sd"})
-    table = printed[[*KEYS, "total_children", "paper_mean", "paper_sd"]].merge(ours[[*KEYS, *OURS]], on=KEYS, how="left")
-    reasons = {
-        (int(cell["instances"]), int(cell["children"])): cell["reason"]
-        for cell in request.study.design.cells.shown(request.plan, request.study, request.name)
-    }
-    known = zip(table["parents"], table["children_per_parent"], table["n"], strict=True)
-    return table.assign(not_here=[tables.reason(reasons, (parents, children), n) for parents, children, n in known])
+    reasons = {(int(cell["instances"]), int(cell["children"])): cell["reason"] for cell in request.cells}
+    return tables.beside(printed[[*KEYS, "total_children", "paper_mean", "paper_sd"]], ours, KEYS, OURS, reasons)
 
 
 # Names in the paper's tables of networks, and our names for the same.
@@ -57,16 +52,17 @@ def networks(request: TableRequest) -> pd.DataFrame:
     ours = statistics.of_cells(request.observations())
     ours = ours[ours["metric"].isin(request.table["metrics"])].rename(columns={"runtime": "client"})
     printed = virtual_machines.as_measured(of_paper(request.printed()), request.plan, ["client", "server"])
-    keys = [*OF_NETWORK, "hosts", "metric"]
-    table = printed.merge(ours[[*keys, *OURS]], on=keys, how="left")
     reasons = {
-        cell["path"]: cell["reason"] for cell in request.study.design.cells.shown(request.plan, request.study, request.name)
+        (cell["runtime"], cell["server"], cell["network"], cell["hosts"], metric): cell["reason"]
+        for cell in request.cells
+        for metric in printed["metric"].unique()
     }
-    rows = table[[*OF_NETWORK, "hosts", "n"]].itertuples(index=False, name=None)
+    table = tables.beside(printed, ours, [*OF_NETWORK, "hosts", "metric"], OURS, reasons)
+    reason = table.pop("not_here")
     return table.assign(
         switch=[request.plan["open_vswitch"] if OPEN_VSWITCH in network.split("+") else "" for network in table["network"]],
         second_host=[second_host(request.plan) if hosts == TWO else "" for hosts in table["hosts"]],
-        not_here=[tables.reason(reasons, "/".join([NETWORK, *levels]), n) for *levels, n in rows],
+        not_here=reason,
     )
 
 

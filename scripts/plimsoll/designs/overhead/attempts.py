@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 from plimsoll import runtimes, workloads
-from plimsoll.designs.overhead import judge
 from plimsoll.designs.overhead.factors import VOLUME, OverheadCell
 from plimsoll.errors import Unavailable
 from plimsoll.host import cgroup, cpulist, disk, run_files, topology
@@ -102,7 +101,7 @@ class _Run(Run):
             said = program_output.last_line(folders[-1] / "loop.err", f"did not end within {limit:g} s")
             raise InvalidOutput(f"iteration {len(self.made)} {said}")
         device = {"device": disk.device_of(self.engine.storage())} if self.on_disk else {}
-        return {"iterations": judge.counting(judged, self.made), "seen": seen, **device, **told}
+        return {"iterations": counting(judged, self.made), "seen": seen, **device, **told}
 
     @property
     def counted(self) -> bool:
@@ -111,7 +110,7 @@ class _Run(Run):
 
     def problem(self, measured: dict) -> str | None:
         """Return why a run does not count: an iteration failed, or none counts. None if the run counts."""
-        return judge.too_few(measured["iterations"])
+        return too_few(measured["iterations"])
 
     def take_down(self) -> None:
         """Stop the node, and remove what was made for it."""
@@ -132,10 +131,8 @@ class _Run(Run):
         Return how idle the other machine is, in the record's key `settled`; empty if there is no other machine.
         """
         self.network.set_up()
-        far, told = self.network.far, {}
-        if isinstance(far, SshMachine):
-            processor = self.cell["parameters"]["second_host"]["processor"]
-            told = {"settled": daemon.prepare(far, self.image, processor, self.attempt.plan["limits"]["idle"])}
+        far = self.network.far
+        told = daemon.prepare(far, self.attempt)
         # The machine may be reached at an address that is not its own, so the server listens on all addresses there.
         address = "" if isinstance(far, SshMachine) else far.address
         role = self.service.at(address, port := daemon.free_port(far))
@@ -268,3 +265,22 @@ class _Run(Run):
         root = cgroup.accounting_folder(cgroup.mounts()) if self.attempt.account else None
         group = root / self.own_group if root else None
         return [group] if group and group.is_dir() else []
+
+
+def counting(iterations: list[dict], made: list[dict]) -> list[dict]:
+    """Return the iterations, each with its `moment` (s since 1970), whether it `counts`, and `why_not` if it does not.
+
+    `made` has, for each iteration that was started, the moment of its start and whether the window had begun.
+    """
+    told = []
+    for iteration, start in zip(iterations, made, strict=False):
+        why_not = iteration["reason"] or (None if start["counts"] else "it was of the warm-up")
+        told.append({**iteration, "moment": round(start["moment"], 3), "counts": why_not is None, "why_not": why_not})
+    return told
+
+
+def too_few(iterations: list[dict]) -> str | None:
+    """Return why a run does not count: an iteration failed, or none counts. None if the run counts."""
+    if failed := [one for one in iterations if one["reason"]]:
+        return f"iteration {failed[0]['iteration']} does not count: {failed[0]['reason']}"
+    return None if any(one["counts"] for one in iterations) else "no iteration of the window ended"

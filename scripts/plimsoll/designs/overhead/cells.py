@@ -7,6 +7,7 @@ from plimsoll.designs.overhead.factors import BARE, OWN, VOLUME, OverheadCell
 from plimsoll.host import sizing
 from plimsoll.interchange import ABSENT, Plan, Topology
 from plimsoll.measuring import record
+from plimsoll.planning import availability
 from plimsoll.planning.virtual_machines import EMULATED_MACHINE, MACHINE
 from plimsoll.runtimes.base import GUEST_BYTES
 from plimsoll.workloads.base import Microservice, Room
@@ -34,7 +35,8 @@ class Cells(design.Cells):
                     continue
                 cell = _cell(benchmark, runtime, storage, profile["overhead"], host)
                 cell["host"] = sizing.of_host(host)["host"]
-                lacking = unavailable.get(runtime) or _out_of_reach(cell) or _needs_root(cell, host)
+                far = availability.second_host(cell)
+                lacking = unavailable.get(runtime) or (far and far.reason) or _needs_root(cell, host)
                 cell["reason"] = lacking or _too_large(cell, host)
                 cell["fingerprint"] = record.identify(self.measured(cell))
                 cells.append((name, cell))
@@ -103,7 +105,7 @@ def _levels(experiment: dict) -> Iterator[tuple[str, str, str]]:
         for runtime in experiment["runtime"]:
             found = runtimes.find(runtime)
             for storage in experiment.get("storage", [ABSENT]):
-                if storage != VOLUME or (found.containers and not found.own_kernels):
+                if storage != VOLUME or (found.has_containers and not found.own_kernels):
                     yield benchmark, runtime, storage
 
 
@@ -141,11 +143,6 @@ def _cell(benchmark: str, runtime: str, storage: str, sizes: dict, host: Topolog
         "experiments": [],
     }
     return {**cell, "repetitions": sizes["emulated"]["repetitions"]} if found.emulated else cell
-
-
-def _out_of_reach(cell: OverheadCell) -> str | None:
-    """Return why nothing can be measured with the second host of the configuration; None if it can, or without one."""
-    return cell["parameters"].get("second_host", {}).get("reason")
 
 
 def _needs_root(cell: OverheadCell, host: Topology) -> str | None:

@@ -17,6 +17,8 @@ LONG_WINDOW = 600
 class Cells(Matcher):
     """The cells of a plan without emulated virtual machines, which say nothing about speed."""
 
+    factors = Factors.FACTORS
+
     def __init__(self, plan: OverheadPlan, known: dict[str, dict]):
         emulated = virtual_machines.EMULATED_MACHINE
         self.cells = [cell for cell in plan["cells"].values() if cell["runtime"] != emulated]
@@ -37,11 +39,6 @@ class Cells(Matcher):
             and cell["storage"] in (ABSENT, *wanted["storage"])
             and cell["runtime"] in wanted.get("runtime", [cell["runtime"]])
         ]
-
-    def others(self, cell: OverheadCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[OverheadCell]:
-        """Return the cells with the wanted levels that are like `cell` in every factor that does not vary."""
-        fixed = set(Factors.FACTORS) - varying
-        return [other for other in self.of(metric, wanted) if all(cell[factor] == other[factor] for factor in fixed)]
 
     def compared_metrics(self, claim: dict) -> list[tuple[str, str]]:
         """Return the pairs of metrics to compare: each with itself, unless the claim compares metrics or benchmarks."""
@@ -72,9 +69,8 @@ class Contrasts(design.Contrasts):
     """Comparisons of a study of overhead."""
 
     def comparison_finder(self, plan: OverheadPlan, study: dict) -> Callable[[dict], list]:
-        """Return a function from a claim to what it compares; the list is empty for a claim without two sides."""
-        cells = Cells(plan, study["metrics"])
-        return lambda claim: cells.find(claim) if claim.get("a") and claim.get("b") else []
+        """Return a function from a claim to what it compares."""
+        return Cells(plan, study["metrics"]).comparisons
 
     def unmet_needs(self, plan: OverheadPlan) -> dict[str, str]:
         """Return what claims may need and this host does not have, or Plimsoll does not measure, in words."""

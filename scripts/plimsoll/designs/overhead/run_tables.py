@@ -51,12 +51,10 @@ def _beside(request: TableRequest, columns: list[str]) -> pd.DataFrame:
     ours = ours[ours["metric"].isin(request.table["metrics"]) & ours["storage"].isin(("none", OWN))]
     printed = virtual_machines.as_measured(papers.reference_table(request.table["reference"]), request.plan, ["runtime"])
     printed = printed.assign(unit=[request.study["metrics"][metric]["unit"] for metric in printed["metric"]])
-    table = printed.merge(ours[[*KEYS, *columns]], on=KEYS, how="left")
     reasons = {
         (metric, cell["runtime"]): cell["reason"]
-        for cell in request.study.design.cells.shown(request.plan, request.study, request.name)
+        for cell in request.cells
         for metric in request.table["metrics"]
         if request.study["metrics"][metric]["benchmark"] == cell["benchmark"]
     }
-    keys = zip(table["metric"], table["runtime"], table["n"], strict=True)
-    return table.assign(not_here=[tables.reason(reasons, (metric, runtime), n) for metric, runtime, n in keys])
+    return tables.beside(printed, ours, KEYS, columns, reasons)

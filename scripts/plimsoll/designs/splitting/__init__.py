@@ -1,12 +1,5 @@
-"""Design `splitting`. plimsoll.design says which module beside this one has which part."""
+"""One MPI application, split over more and more containers (liu2020): its deployments, schemes and affinity."""
 
 from plimsoll.design import Design
 
-
-class Splitting(Design):
-    """One MPI application, split over more and more containers (liu2020): its deployments, schemes and affinity."""
-
-    name = "splitting"
-
-
-DESIGN = Splitting()
+DESIGN = Design(__name__)

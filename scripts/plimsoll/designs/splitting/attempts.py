@@ -9,9 +9,8 @@ from typing import NamedTuple
 from plimsoll import design, instruments, runtimes, workloads
 from plimsoll.designs.splitting import ranks
 from plimsoll.designs.splitting.factors import SplittingCell
-from plimsoll.designs.splitting.placement_check import misplaced
 from plimsoll.errors import Unavailable
-from plimsoll.host import disk, processes, run_files
+from plimsoll.host import cpulist, disk, processes, run_files
 from plimsoll.instruments.base import Instrument
 from plimsoll.measuring import lock, noise, status, strays
 from plimsoll.measuring.attempt import Attempt, folder_of
@@ -227,7 +226,7 @@ def _ranks(folder: Path, cell: SplittingCell) -> list[dict]:
     runtime = runtimes.find(cell["runtime"])
     if runtime.merged and containers != 1:
         raise InvalidOutput(f"the ranks ran in {containers} containers, and not in one that they share")
-    if runtime.containers and not runtime.merged and containers < cell["containers"]:
+    if runtime.has_containers and not runtime.merged and containers < cell["containers"]:
         raise InvalidOutput(f"the ranks ran in {containers} containers, not in {cell['containers']}")
     return reports
 
@@ -258,3 +257,23 @@ def library_kernels(ranks: list[dict]) -> dict[str, str]:
     if (most := max(one["threads"] for one in of_ranks)) > 1:
         raise InvalidOutput(f"{kernels.LIBRARY} had {most} threads in a rank, not one")
     return {kernels.LIBRARY: named.pop()}
+
+
+def misplaced(cell: SplittingCell, ranks: Sequence[dict]) -> str | None:
+    """Return why the ranks of a run were not where their cell places them; None if they were.
+
+    `ranks` are the ranks' own reports in order of rank, with the kernel's lists `cpus_allowed` and `mems_allowed`. The kernel
+    may list processors and nodes that the host could have but does not have. These are ignored.
+    """
+    each = cell["ranks_per_container"]
+    for number, rank in enumerate(ranks):
+        place = cell["places"][number // each]
+        core = str(place["cores"][number % each]) if place["cores"] else place["cpus"]
+        for what, allowed, wanted, there in (
+            ("processors", rank["cpus_allowed"], core, cell["everything"]["cpus"]),
+            ("memory nodes", rank["mems_allowed"], place["nodes"], cell["everything"]["nodes"]),
+        ):
+            seen = cpulist.format(set(cpulist.parse(allowed)) & set(cpulist.parse(there)))
+            if seen != wanted:
+                return f"rank {number} was allowed the {what} {seen or 'none'}, where the design has {wanted}"
+    return None

@@ -234,7 +234,7 @@ def _several(runtime: str, level: str) -> bool:
 
     Bare metal has them only where groups of ranks have cores of their own.
     """
-    return runtimes.find(runtime).containers or affinity.LEVELS[level].by_container
+    return runtimes.find(runtime).has_containers or affinity.LEVELS[level].by_container
 
 
 def _paper_setting(hardware: str, largest: int) -> scheme.Setting:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from plimsoll import design
-from plimsoll.claims import book, quantities
+from plimsoll.claims import book
 from plimsoll.claims.matching import Matcher
 from plimsoll.claims.sides import Contrast, PrintedSide, Side
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT, SplittingCell, SplittingPlan
@@ -69,12 +69,14 @@ def granularities(cell: SplittingCell) -> set[str]:
 class Cells(Matcher):
     """Index of a plan's cells by their levels."""
 
-    def __init__(self, cells: dict[str, SplittingCell], metrics: dict[str, dict], baseline: str):
-        self.metrics, self.baseline = metrics, baseline
+    factors = OF_DEPLOYMENT
+
+    def __init__(self, plan: SplittingPlan, study: dict):
+        self.metrics, self.baseline, self.levels = study["metrics"], study["baseline"], study["factors"]
         self.by_section: dict[str, list[dict]] = defaultdict(list)
         # Cache: a claim looks up the same levels once for each cell of its other side.
         self.answers: dict[tuple, list[dict]] = {}
-        for cell in cells.values():
+        for cell in plan["cells"].values():
             self.by_section[cell["section"]].append({**cell, GRANULARITY: granularities(cell)})
 
     def of(self, metric: str, wanted: dict[str, list[str]]) -> list[dict]:
@@ -108,17 +110,19 @@ class Cells(Matcher):
 
         Where containers have no cores of their own, bare metal has one cell per mode. That cell then stands for every scheme.
         """
-        fixed = [factor for factor in OF_DEPLOYMENT if factor not in varying]
-        others = [o for o in self.of(metric, wanted) if all(o[factor] == cell[factor] for factor in fixed)]
+        others = super().others(cell, metric, wanted, varying)
         if others or "runtime" not in varying or self.baseline not in wanted.get("runtime", ()):
             return others
-        alone = {factor: levels for factor, levels in wanted.items() if factor != GRANULARITY}
-        alone = {**alone, "runtime": [self.baseline], GRANULARITY: ["one"]}
-        return [o for o in self.of(metric, alone) if all(o[f] == cell[f] for f in fixed if f != "scheme")]
+        alone = {**wanted, "runtime": [self.baseline], GRANULARITY: ["one"]}
+        return super().others(cell, metric, alone, {*varying, "scheme"})
+
+    def factor(self, named: str) -> str:
+        """Return the factor of cells that a claim calls by this name."""
+        return "scheme" if named == GRANULARITY else named
 
     def varying(self, claim: dict, metric_a: str, metric_b: str) -> set[str]:
         """Return the factors that a side names. Different metrics may also be measured with different sizes."""
-        named = {_factor(factor) for side in ("a", "b") for factor in claim.get(side, {})} - {book.METRIC}
+        named = {self.factor(factor) for side in ("a", "b") for factor in claim.get(side, {})} - {book.METRIC}
         return named if metric_a == metric_b else {*named, "sizes"}
 
     def has(self, cell: SplittingCell, factor: str, levels) -> bool:
@@ -132,9 +136,22 @@ class Cells(Matcher):
         if "relative_to" not in claim:
             return [side]
         wanted = claim["relative_to"]
-        varying = {_factor(factor) for factor in wanted}
+        varying = {self.factor(factor) for factor in wanted}
         references = self.others(cell, metric, _levels_of(cell, wanted), varying)
         return [replace(side, reference=o["path"], quantity=claim["quantity"]) for o in references]
+
+    def printed(self, claim: dict) -> list[PrintedSide]:
+        """Return each printed value of a claim with each cell that it is about.
+
+        The name of a value is one of the claim's metrics, or a level.
+        """
+        values = []
+        for name, value in claim["values"].items():
+            metrics = [name] if name in claim["metrics"] else claim["metrics"]
+            level = {factor: [name] for factor, of in self.levels.items() if isinstance(of, (list, dict)) and name in of}
+            own = {"metrics": metrics, "a": {**claim.get("a", {}), **level}, "values": {name: value}}
+            values += super().printed({**claim, **own})
+        return values
 
 
 class Contrasts(design.Contrasts):
@@ -142,12 +159,8 @@ class Contrasts(design.Contrasts):
 
     def comparison_finder(self, plan: SplittingPlan, study: dict):
         """Return a function from a claim to what it compares: contrasts, lists of sides along a trend, or printed values."""
-        cells = Cells(plan["cells"], study["metrics"], study["baseline"])
-
-        def asked(claim: dict) -> list:
-            return _arranged(_asked(claim, cells, study["factors"]), plan["cells"], plan.get("in_place_of", {}))
-
-        return asked
+        cells = Cells(plan, study)
+        return lambda claim: _arranged(cells.comparisons(claim), plan["cells"], plan.get("in_place_of", {}))
 
     def arrangements(self, plan: SplittingPlan) -> dict[str, SplittingPlan]:
         """Return one plan for each arrangement (ARRANGEMENTS) whose runtimes are all planned, by the arrangement in words.
@@ -205,15 +218,6 @@ def _version(kernel: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"[0-9]+", kernel)[:2]))
 
 
-def _asked(claim: dict, cells: Cells, factors: dict) -> list:
-    quantity = quantities.find(claim.get("quantity"))
-    if "along" in claim:
-        return series(claim, cells)
-    if quantity.printed:
-        return printed_values(claim, cells, factors)
-    return self_contrasts(claim, cells) if quantity.one_side else cells.find(claim)
-
-
 def _arranged(asked: list, cells: dict[str, SplittingCell], in_place_of: Mapping[str, str]) -> list:
     """Return comparisons with the cells of some runtimes replaced by cells of other runtimes (`in_place_of`).
 
@@ -246,51 +250,7 @@ def _moved(
     return moved if isinstance(asked, list) else Contrast(*moved) if isinstance(asked, Contrast) else moved[0]
 
 
-def self_contrasts(claim: dict, cells: Cells) -> list[Contrast]:
-    """Return each cell of side a as a contrast with itself, for a claim that compares it with nothing."""
-    wanted = {**claim.get("scope", {}), **claim.get("a", {})}
-    sides = [Side(metric, cell["path"]) for metric in claim["metrics"] for cell in cells.of(metric, wanted)]
-    return [Contrast(side, side) for side in sides]
-
-
-def series(claim: dict, cells: Cells) -> list[list[Side]]:
-    """Return the sides of a claim about a trend along a factor, in the order of its levels.
-
-    There is one list for each combination of the other factors. Two levels that are the same cell on this host count once:
-    the finest scheme may have two containers.
-    """
-    along = claim["along"]
-    groups: dict[tuple, list[Side]] = defaultdict(list)
-    for metric in claim["metrics"]:
-        for level in along.get("levels", []):
-            wanted = {**claim.get("scope", {}), along["factor"]: [level]}
-            for cell in cells.of(metric, wanted):
-                key = (metric, *(cell[factor] for factor in OF_DEPLOYMENT if factor != _factor(along["factor"])))
-                for whole in cells.sides(claim, metric, cell):
-                    if whole not in groups[key]:
-                        groups[key].append(whole)
-    return list(groups.values())
-
-
-def printed_values(claim: dict, cells: Cells, factors: dict) -> list[PrintedSide]:
-    """Return each printed value of a claim with each cell that it is about.
-
-    The name of a value is one of the claim's metrics, or a level.
-    """
-    values = []
-    for name, value in claim["values"].items():
-        metrics = [name] if name in claim["metrics"] else claim["metrics"]
-        level = {factor: [name] for factor, levels in factors.items() if isinstance(levels, (list, dict)) and name in levels}
-        wanted = {**claim.get("scope", {}), **claim.get("a", {}), **level}
-        values += [PrintedSide(metric, cell["path"], value=value) for metric in metrics for cell in cells.of(metric, wanted)]
-    return values
-
-
 def _levels_of(cell: SplittingCell, changed: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return the levels of a cell, with some changed: the levels that its reference must have."""
     kept = ("hardware", "mode", "runtime", "affinity", "sizes")
     return {**{factor: [cell[factor]] for factor in kept if factor not in changed}, **changed}
-
-
-def _factor(factor: str) -> str:
-    return "scheme" if factor == GRANULARITY else factor

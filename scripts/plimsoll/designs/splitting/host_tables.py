@@ -1,4 +1,4 @@
-"""liu2020's tables 2 to 4, as the design and this host make them, with the paper's values beside ours."""
+"""liu2020's tables 2 to 5, as the design and this host make them, with the paper's values beside ours."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from plimsoll.designs.splitting import affinity, scheme
 from plimsoll.errors import Unavailable
 from plimsoll.host import cpulist, topology
 from plimsoll.interchange import Host, Image
+from plimsoll.runtimes import isolation
 
 COLUMNS = {
     "hardware": ("setting", "sockets", "cores", "L3 (MB)", "memory (GB)"),
@@ -26,6 +27,11 @@ def make(request: TableRequest) -> pd.DataFrame:
         "schemes": lambda: schemes(request.study, request.read("host")),
     }[kind]()
     return pd.DataFrame(beside(kind, ours, request.table["printed"]))
+
+
+def features(request: TableRequest) -> pd.DataFrame:
+    """Return table 5: what each runtime isolates, as seen from inside, with the paper's values."""
+    return pd.DataFrame(isolation.rows(request.read("environments"), request.table["printed"]))
 
 
 def hardware(study: dict, host: Host) -> list[dict]:

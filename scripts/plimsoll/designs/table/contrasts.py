@@ -1,17 +1,13 @@
 """Finds the cells that a claim about a table compares (claims.matching)."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from plimsoll import design
-from plimsoll.claims import quantities
-from plimsoll.claims.matching import Matcher
-from plimsoll.claims.sides import Contrast, PrintedSide, Side
+from plimsoll.claims.matching import Levels, Matcher
+from plimsoll.claims.sides import Side
 from plimsoll.designs.table.factors import MACHINE, stored
 from plimsoll.interchange import Cell, Plan
-
-Levels = Mapping[str, Sequence[str]]
 
 
 class Cells(Matcher):
@@ -26,11 +22,6 @@ class Cells(Matcher):
         own = (cell for cell in self.cells if metric in cell["metrics"])
         return [cell for cell in own if all(self.has(cell, factor, levels) for factor, levels in wanted.items())]
 
-    def others(self, cell: Cell, metric: str, wanted: Levels, varying: set[str]) -> list[Cell]:
-        """Return the cells with the wanted levels that are like `cell` in every factor that does not vary."""
-        fixed = [factor for factor in self.factors if factor not in varying]
-        return [one for one in self.of(metric, wanted) if all(one[factor] == cell[factor] for factor in fixed)]
-
     def has(self, cell: Cell, factor: str, levels: Sequence[str]) -> bool:
         """Return whether a cell has one of the levels, which are written as in the table."""
         return cell[factor] in map(stored, levels)
@@ -43,19 +34,10 @@ class Cells(Matcher):
         references = self.others(cell, metric, claim["relative_to"], set(claim["relative_to"]))
         return [replace(side, reference=one["path"], quantity=claim["quantity"]) for one in references]
 
-    def alone(self, claim: dict) -> list[Cell]:
-        """Return the cells of a claim without a second side, by metric."""
-        return [(metric, cell) for metric in claim["metrics"] for cell in self.of(metric, _of_side_a(claim))]
-
-    def trends(self, claim: dict) -> list[list[Side]]:
-        """Return the sides along a factor, in the order of its levels, once for each combination of the other factors."""
-        factor, groups = claim["along"]["factor"], defaultdict(list)
-        for metric in claim["metrics"]:
-            for level in claim["along"].get("levels") or in_order({cell[factor] for cell in self.cells}):
-                for cell in self.of(metric, {**_of_side_a(claim), factor: [level]}):
-                    key = (metric, *(cell[other] for other in self.factors if other != factor))
-                    groups[key] += self.sides(claim, metric, cell)
-        return list(groups.values())
+    def steps(self, along: dict) -> list[Levels]:
+        """Return the levels of each step of a trend: those that the claim names, or all in their order."""
+        levels = along.get("levels") or in_order({cell[along["factor"]] for cell in self.cells})
+        return super().steps({**along, "levels": levels})
 
 
 def in_order(levels: set[str]) -> list[str]:
@@ -70,30 +52,12 @@ def in_order(levels: set[str]) -> list[str]:
     return sorted(levels, key=key)
 
 
-def _of_side_a(claim: dict) -> dict:
-    return {factor: levels for factor, levels in {**claim.get("scope", {}), **claim.get("a", {})}.items() if factor != "metric"}
-
-
 class Contrasts(design.Contrasts):
     """Comparisons of a table."""
 
     def comparison_finder(self, plan: Plan, study: dict) -> Callable[[dict], list]:
         """Return a function from a claim to what it compares: contrasts, sides along a trend, or printed values."""
-        cells = Cells(plan)
-
-        def asked(claim: dict) -> list:
-            quantity = quantities.find(claim.get("quantity"))
-            if "along" in claim:
-                return cells.trends(claim)
-            if quantity.printed:
-                (value,) = claim["values"].values()
-                return [PrintedSide(metric, cell["path"], value=value) for metric, cell in cells.alone(claim)]
-            if quantity.one_side:
-                sides = [Side(metric, cell["path"]) for metric, cell in cells.alone(claim)]
-                return [Contrast(side, side) for side in sides]
-            return cells.find(claim)
-
-        return asked
+        return Cells(plan).comparisons
 
     def arrangements(self, plan: Plan) -> dict[str, Plan]:
         """Return one plan per machine, if the rows are of several: a claim is tested on each of them."""

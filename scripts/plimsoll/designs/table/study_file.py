@@ -23,7 +23,7 @@ ALPHA = 0.05
 # What a file's pattern stands for in its block, session or machine.
 MATCHED = "{}"
 # What to do about levels, if a study does not say it better.
-VERBS = {"loss": "avoid {rows}", "gain": "take {rows}", "no_loss": "{rows} may be taken too"}
+VERBS = {"loss": "avoid {rows}", "instead": "take {rows}", "gain": "take {rows}", "no_loss": "{rows} may be taken too"}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ GIGABYTES = 2
 class Cells(Matcher):
     """The cells of a plan, by the size of the data that a metric is about."""
 
+    factors = ("runtime",)
+
     def __init__(self, plan: TuningPlan, study: dict):
         self.cells, self.known = list(plan["cells"].values()), study["metrics"]
         self.usual = {"runtime": [experiment["runtime"][0] for experiment in study["experiments"].values()]}
@@ -32,10 +34,6 @@ class Cells(Matcher):
             for cell in self.cells
             if size in cell["sizes"] and all(cell[factor] in levels for factor, levels in wanted.items() if factor in cell)
         ]
-
-    def others(self, cell: TuningCell, metric: str, wanted: dict[str, list[str]], varying: set[str]) -> list[TuningCell]:
-        """Return the cells with the wanted levels in the same runtime."""
-        return [other for other in self.of(metric, wanted) if other["runtime"] == cell["runtime"]]
 
     def find(self, claim: dict) -> list[Contrast]:
         """Return the contrasts of a claim. A pair is compared once, no matter which side names which cell."""
@@ -52,7 +50,7 @@ class Contrasts(design.Contrasts):
 
     def comparison_finder(self, plan: TuningPlan, study: dict) -> Callable[[dict], list]:
         """Return a function from a claim to what it compares; the list is empty if a side names no strategy."""
-        return Cells(plan, study).find
+        return Cells(plan, study).comparisons
 
     def unmet_needs(self, plan: TuningPlan) -> dict[str, str]:
         """Return what claims may need and the profile's data are too small for, in words."""

@@ -1,15 +1,16 @@
-"""This design's part of a study's page: the jobs and their data, the tables, and what each strategy changes."""
+"""This design's part of a study's page: names, the jobs and their data, the tables, and what each strategy changes."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from plimsoll import design
-from plimsoll.designs.tuning import words
+from plimsoll import design, runtimes
 from plimsoll.designs.tuning.factors import TuningRecord
+from plimsoll.designs.tuning.strategies import parts
 from plimsoll.interchange import Plan
 from plimsoll.measuring import plan_file, record, status
 from plimsoll.pages import study_tables
+from plimsoll.pages.glossary import Term
 from plimsoll.pages.report import Sources
 
 
@@ -17,9 +18,31 @@ class Report(design.Report):
     """Page of a study of tuning."""
 
     TEMPLATE = "tuning/report.html.j2"
-    GLOSSARY = words.GLOSSARY
-    cell_label = staticmethod(words.cell)
-    level = staticmethod(words.level)
+    GLOSSARY = (
+        Term("strategy", "Settings of Hadoop, or a number of workers, that are meant to make a job faster.", ("strategies",)),
+        Term("spill", "A map task that fills its buffer sorts what is in it and writes it to the disk.", ("spills", "spilled")),
+        Term(
+            "negative control",
+            "Something that is known to do nothing, measured like the rest: an effect of it would be a fault of the "
+            "measurement.",
+        ),
+        Term(
+            "interaction",
+            "How much more two strategies change a time together than each of them alone would let expect.",
+            ("interactions",),
+        ),
+    )
+
+    def level(self, factor: str, name: str) -> str:
+        """Return a level of a factor for people. A name without words of its own is kept, with blanks for underscores."""
+        if factor == "runtime" and name in runtimes.known():
+            return runtimes.find(name).label
+        return strategy_words(name) if factor == "strategy" else name.replace("_", " ")
+
+    def cell_label(self, path: str, metric: dict) -> str:
+        """Return a cell for people: where it runs, and what is set."""
+        runtime, strategy = path.split("/")
+        return f"{self.level('runtime', runtime)}, {self.level('strategy', strategy)}"
 
     def content(
         self, sources: Sources, study: dict, plan: Plan, observations: pd.DataFrame, runs: pd.DataFrame, tests: pd.DataFrame
@@ -68,5 +91,10 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with empty cells where there is no value, and with strategies in words."""
     for column in ("strategy", "effect"):
         if column in table:
-            table = table.assign(**{column: [words.level("strategy", str(name)) for name in table[column]]})
+            table = table.assign(**{column: [strategy_words(str(name)) for name in table[column]]})
     return study_tables.without_gaps(table)
+
+
+def strategy_words(name: str) -> str:
+    """Return a strategy for people."""
+    return " and ".join(part.replace("_", " ").replace("lzo", "LZO").replace("lz4", "LZ4") for part in parts(name))

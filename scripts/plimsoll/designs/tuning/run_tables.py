@@ -7,7 +7,6 @@ from plimsoll.designs.tuning import judge, readings, statistics, strategies
 from plimsoll.designs.tuning.factors import BASELINE, TuningRecord
 from plimsoll.interchange import Plan
 from plimsoll.measuring import record, status
-from plimsoll.planning import availability
 
 # A counter differs if its change from the baseline exceeds this share. What a task writes about itself is counted too, so
 # small changes say nothing.
@@ -59,7 +58,7 @@ def acted(request: TableRequest) -> pd.DataFrame:
     the counters that differ from the baseline's.
     """
     rows = []
-    for cell in availability.shown_cells(request.plan, request.study, request.name):
+    for cell in request.cells:
         for size, jobs in _jobs(request, cell["path"], cell["repetitions"]).items():
             served = {key: jobs[0]["served"].get(key, judge.ABSENT) for key in cell["settings"]}
             rows.append(

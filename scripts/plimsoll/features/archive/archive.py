@@ -1,7 +1,7 @@
 """`plimsoll archive`."""
 
 import json as jsons
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +9,7 @@ import typer
 
 from plimsoll import spelling
 from plimsoll.cli import options, place
+from plimsoll.errors import say
 
 
 def archive(
@@ -55,7 +56,7 @@ def _packed(settings: list[str], target: Path | None, raw: bool, small: bool) ->
         there = list(dict.fromkeys(one.study["id"] for one in every))
         _tell_left_out(list(wanted), there)
         target = target or Path(f"plimsoll-{there[0] if len(there) == 1 else 'studies'}.zip")
-        return target, there, packing.pack(every, Path("results"), target, raw, not small, _say)
+        return target, there, packing.pack(every, Path("results"), target, raw, not small, partial(say, what="archive"))
 
 
 def _tell_left_out(wanted: list[str], there: list[str]) -> None:
@@ -64,12 +65,8 @@ def _tell_left_out(wanted: list[str], there: list[str]) -> None:
     from plimsoll.measuring import record
 
     for name in (name for name in wanted if name not in there):
-        _say(f"{name}: nothing was measured of it, and it is left out.")
+        say(f"{name}: nothing was measured of it, and it is left out.", "archive")
     for name in studies.names(studies.STUDIES):
         if name not in wanted and record.any_below(Path("results", name)):
             everything = spelling.command("archive", "all")
-            _say(f"{name}: it was measured too, and is left out. {everything} archives everything.")
-
-
-def _say(text: str) -> None:
-    print(f"archive: {text}", file=sys.stderr, flush=True)
+            say(f"{name}: it was measured too, and is left out. {everything} archives everything.", "archive")

@@ -255,7 +255,7 @@ def _image(crate: ROCrate, one: OfSession, cell: Cell) -> Entity | None:
     if planned is None or cell.image is None:
         return None
     runtime = runtimes.known().get(planned["runtime"])
-    bare = runtime and not runtime.containers and not runtime.own_kernels
+    bare = runtime and not runtime.has_containers and not runtime.own_kernels
     return None if bare else _container_image(crate, cell.image)
 
 

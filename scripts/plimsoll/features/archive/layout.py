@@ -7,6 +7,10 @@ The role of a member says what it is when everything is made again. It is `given
 import re
 from pathlib import PurePosixPath
 
+from plimsoll.errors import quote
+
+# Format of archives. It grows when this version could not read an archive of the previous one (docs/reports/archives.md).
+FORMAT = 1
 GIVEN, MADE, ABOUT = "given", "made", "about"
 # Descriptions of an archive: for Plimsoll, for programs that read RO-Crates, and for people.
 MANIFEST, METADATA, README = "archive.json", "ro-crate-metadata.json", "README.md"
@@ -80,3 +84,15 @@ def records_of(folder: str) -> str:
 def reference(study: str) -> str:
     """Return the name of the archive that lies beside a study's reference measurements."""
     return f"reference-{study}.zip"
+
+
+def check_format(manifest: dict) -> None:
+    """Raise RefusedArchive unless a manifest has this version's format."""
+    given = manifest.get("format")
+    if type(given) is not int or given < 1:
+        raise RefusedArchive("it does not say in which format it is")
+    if given != FORMAT:
+        version = "a newer" if given > FORMAT else "an older"
+        raise RefusedArchive(
+            f"it has the format {quote(given)}, and this version of Plimsoll reads {FORMAT}: take {version} version"
+        )

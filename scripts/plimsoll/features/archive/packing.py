@@ -12,8 +12,7 @@ from plimsoll.config.studies import Study
 from plimsoll.errors import PlimsollError
 from plimsoll.features.archive import archive_members, code_identity, crate, pictures, records, writing
 from plimsoll.features.archive.archive_members import MeasuredSession, Member
-from plimsoll.features.archive.formats import FORMAT
-from plimsoll.features.archive.layout import ABOUT, DRAWN, GIVEN, MADE, MANIFEST, METADATA, README, records_of
+from plimsoll.features.archive.layout import ABOUT, DRAWN, FORMAT, GIVEN, MADE, MANIFEST, METADATA, README, records_of
 from plimsoll.features.archive.run_summary import Ran
 from plimsoll.features.archive.writing import MemberDigest, Source
 from plimsoll.interchange import Host, Plan

@@ -9,6 +9,7 @@ import errno
 import hashlib
 import io
 import json
+import math
 import shutil
 import stat
 import zipfile
@@ -21,14 +22,27 @@ from typing import NamedTuple
 from plimsoll import documents, spelling
 from plimsoll.config import yaml_files
 from plimsoll.errors import PlimsollError, quote
-from plimsoll.features.archive import formats, pictures, records, rounding
-from plimsoll.features.archive.layout import ABOUT, GIVEN, KEPT, MADE, MANIFEST, PLACED, RefusedArchive, inside, records_of
+from plimsoll.features.archive import pictures, records
+from plimsoll.features.archive.layout import (
+    ABOUT,
+    GIVEN,
+    KEPT,
+    MADE,
+    MANIFEST,
+    PLACED,
+    RefusedArchive,
+    check_format,
+    inside,
+    records_of,
+)
 from plimsoll.interchange import Plan
 
 # Upper limits: the manifest's size (bytes), and the ratio of unpacked to packed size. The ratio does not matter for
 # what is SMALL (bytes).
 LONGEST_MANIFEST, TIMES_ITS_SIZE, SMALL = 64 * 2**20, 1000, 256 * 2**20
 PART_BYTES = 1 << 20
+# Largest relative difference between numbers of tables that count as equal; near 0, the largest absolute difference.
+RELATIVE, ABSOLUTE = 1e-9, 1e-12
 # The table of the claims of all studies.
 CLAIMS = "results/claims.csv"
 
@@ -76,9 +90,9 @@ def open_archive(source: Path) -> Iterator[Archive]:
 
 
 def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
-    """Return an archive with its manifest in the current format.
+    """Return an archive with its manifest.
 
-    Raise RefusedArchive if the manifest is missing or of another form.
+    Raise RefusedArchive if the manifest is missing, or has another form or format.
     """
     if MANIFEST not in file.namelist():
         raise RefusedArchive(f"it has no {MANIFEST}, so `{spelling.command('archive')}` has not made it")
@@ -91,7 +105,7 @@ def _manifested(file: zipfile.ZipFile, source: Path) -> Archive:
         raise RefusedArchive(f"its {MANIFEST} is no JSON") from problem
     if not isinstance(manifest, dict):
         raise RefusedArchive(f"its {MANIFEST} has no keys")
-    manifest = formats.current(manifest)
+    check_format(manifest)
     yaml_files.check(manifest, "archive", f"{source}, {MANIFEST}")
     return Archive(file, manifest, hashlib.sha256(text).hexdigest())
 
@@ -152,12 +166,7 @@ def unpack(archive: Archive, folder: Path) -> None:
     The records of each session are written below its runs/. Raise RefusedArchive if a plan is invalid, a record is missing, or
     the disk is too small.
     """
-    placed = _placed(archive)
-    needed = sum(said["bytes"] for said in (*placed.values(), *archive.manifest["measured"].values()))
-    if needed > (free := shutil.disk_usage(folder).free):
-        raise RefusedArchive(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
-    for name, said in placed.items():
-        _write(archive, name, said, folder)
+    _write(archive, _placed(archive), folder, sum(said["bytes"] for said in archive.manifest["measured"].values()))
     for session, said in archive.manifest["measured"].items():
         _unpack_records(archive, session, said, folder / session)
 
@@ -169,12 +178,7 @@ def unpack_whole(archive: Archive, folder: Path) -> None:
     Raise RefusedArchive as `unpack` does.
     """
     unpack(archive, folder)
-    beside = _beside(archive)
-    needed = sum(said["bytes"] for said in beside.values())
-    if needed > (free := shutil.disk_usage(folder).free):
-        raise RefusedArchive(f"it takes {needed / 2**20:.0f} MiB more unpacked, and {folder} has {free / 2**20:.0f} MiB left")
-    for name, said in beside.items():
-        _write(archive, name, said, folder)
+    _write(archive, _beside(archive), folder)
 
 
 def _placed(archive: Archive) -> dict[str, dict]:
@@ -194,12 +198,17 @@ def _about(archive: Archive, *, kept: bool) -> dict[str, dict]:
     return {name: said for name, said in about.items() if (PurePosixPath(name).name in KEPT) == kept}
 
 
-def _write(archive: Archive, name: str, said: dict, folder: Path) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "xb") as written:
-        for part in _parts(archive.file, name, said):
-            written.write(part)
+def _write(archive: Archive, members: dict[str, dict], folder: Path, others: int = 0) -> None:
+    """Write members of an archive. Raise RefusedArchive if the disk has no room for them and for `others` (bytes)."""
+    needed = others + sum(said["bytes"] for said in members.values())
+    if needed > (free := shutil.disk_usage(folder).free):
+        raise RefusedArchive(f"it takes {needed / 2**20:.0f} MiB unpacked, and {folder} has {free / 2**20:.0f} MiB left")
+    for name, said in members.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "xb") as written:
+            for part in _parts(archive.file, name, said):
+                written.write(part)
 
 
 def _unpack_records(archive: Archive, session: str, said: dict, folder: Path) -> None:
@@ -310,4 +319,25 @@ def _same_claims(archive: Archive, folder: Path) -> bool:
 def rounded(archive: Archive, folder: Path, tables: list[str]) -> list[str]:
     """Return the tables in a folder whose numbers differ from the archive's only in their last digits."""
     there = [name for name in tables if (folder / name).is_file()]
-    return [name for name in there if rounding.same_values(archive.file.read(name), (folder / name).read_bytes())]
+    return [name for name in there if same_values(archive.file.read(name), (folder / name).read_bytes())]
+
+
+def same_values(one: bytes, other: bytes) -> bool:
+    """Return whether two CSV files have the same cells: the same text, or the same number except for its last digits.
+
+    Not all processors round alike.
+    """
+    tables = [list(csv.reader(io.StringIO(text.decode(errors="replace"), newline=""))) for text in (one, other)]
+    rows = list(zip(*tables, strict=False))
+    return len(tables[0]) == len(tables[1]) and all(
+        len(first) == len(second) and all(map(_same, first, second)) for first, second in rows
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    try:
+        return math.isclose(float(one), float(other), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    except ValueError:
+        return False

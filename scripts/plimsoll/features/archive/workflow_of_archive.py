@@ -10,8 +10,7 @@ from plimsoll import designs, spelling
 from plimsoll.claims import book
 from plimsoll.config import studies
 from plimsoll.errors import PlimsollError
-from plimsoll.features.archive import formats
-from plimsoll.features.archive.layout import MANIFEST, RefusedArchive, records_of
+from plimsoll.features.archive.layout import MANIFEST, RefusedArchive, check_format, records_of
 from plimsoll.measuring import plan_file
 from plimsoll.planning import sessions
 from plimsoll.workflow import Workflow
@@ -43,10 +42,12 @@ class Given(Workflow):
 def _manifest() -> dict:
     """Return the archive's manifest. Raise PlimsollError if it cannot be read."""
     try:
-        return formats.current(json.loads(Path(MANIFEST).read_text()))
+        manifest = json.loads(Path(MANIFEST).read_text())
+        check_format(manifest)
     except (RefusedArchive, ValueError) as problem:
         where = Path(MANIFEST).resolve()
         raise PlimsollError(f"{where} cannot be used ({problem}): delete its folder, and start again.") from problem
+    return manifest
 
 
 def prepare() -> Given:

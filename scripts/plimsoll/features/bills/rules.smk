@@ -12,5 +12,7 @@ rule sbom:
         "results/logs/sbom.{image}.log",
     conda:
         "../../../../envs/plimsoll.yaml"
+    params:
+        code=code_of("features.bills.stages._sbom"),
     shell:
         "python -m plimsoll sbom --image {input} --output {output} 2> >(tee {log} >&2)"

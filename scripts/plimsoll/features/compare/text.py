@@ -4,7 +4,6 @@ It shows how the machines differ, the claims with another verdict, a line per me
 exit status.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,12 +13,11 @@ from plimsoll.features.compare.studies import ANSWERS, CELL, CHANGED, NOT_COMPAR
 from plimsoll.features.compare.two_sets import DIFFERENT, Terms
 from plimsoll.pages.formats import capital, p_value, prose
 from plimsoll.result_sets import findings
-from plimsoll.terminal.listing import Section
+from plimsoll.terminal.listing import Section, wrapped
 from plimsoll.terminal.listing import text as aligned
 
 # With fewer columns there is no room for the intervals of the means.
 WIDE = 110
-OPTIONS = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def text(
@@ -40,22 +38,22 @@ def text(
     alike = f"Alike is a difference shown to be within {100 * terms.margin:g} %."
     how = f"{alike} p is adjusted by Holm's method. {words.days(terms)}"
     page = next(path for path in written if path.suffix == ".html")
-    last = [_wrapped(how, width), f"Read on: {page}"]
+    last = [wrapped(how, width), f"Read on: {page}"]
     # The caller prints a refusal as an error, and once is enough.
     if ended.status != NOT_COMPARABLE:
-        last.append(_wrapped(f"{capital(ended.reason)} (exit {ended.status})", width))
+        last.append(wrapped(f"{capital(ended.reason)} (exit {ended.status})", width))
     return "\n\n".join([*parts, *last])
 
 
 def _study(name: str, one: ComparedStudy, paths: tuple[Path, Path], everything: bool, width: int) -> str:
     head = [f"{name}", *(f"{side.upper()}  {path} ({words.of_set(one, side)})" for side, path in zip("ab", paths, strict=True))]
     told = [*map(prose, words.machines(one)), words.left_out(one.left_out)]
-    parts = ["\n".join([*head, *(_wrapped(line, width) for line in told if line)])]
+    parts = ["\n".join([*head, *(wrapped(line, width) for line in told if line)])]
     if one.refusal:
         return parts[0]
     sections = [*_findings(one), _metrics(one), _rows(one, everything, width >= WIDE), _effects(one, everything)]
     parts += [aligned([section], width) for section in sections if section.rows]
-    parts.append(_wrapped(" ".join(words.sums(one)), width))
+    parts.append(wrapped(" ".join(words.sums(one)), width))
     return "\n\n".join(parts)
 
 
@@ -121,7 +119,3 @@ def _findings(one: ComparedStudy) -> list[Section]:
         ]
         sections.append(Section((standing, "claims"), rows))
     return sections
-
-
-def _wrapped(sentences: str, width: int) -> str:
-    return textwrap.fill(sentences, width, **OPTIONS)

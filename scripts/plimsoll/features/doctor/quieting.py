@@ -9,14 +9,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
-from plimsoll.errors import PlimsollError, first_of
+from plimsoll.errors import PlimsollError, first_of, say
 from plimsoll.host import machine_lock, quiet_settings, system
 from plimsoll.host.quiet_settings import Change, Note
 from plimsoll.host.topology import read
@@ -218,4 +217,4 @@ def _signals_to(child: subprocess.Popen) -> Iterator[None]:
 
 def _tell(lines: Sequence[str]) -> None:
     for line in lines:
-        print(f"plimsoll: {line}", file=sys.stderr, flush=True)
+        say(line)

@@ -10,7 +10,6 @@ import hashlib
 import shlex
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 import threading
@@ -21,9 +20,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from plimsoll import paths
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, say
 from plimsoll.features.hosts import marker
 from plimsoll.host import threads
+from plimsoll.images import forms
 from plimsoll.runtimes.commands import last_words
 from plimsoll.runtimes.networks.second_host import SSH, ours
 
@@ -133,7 +133,7 @@ def measure(host: SshHost, here: Path, images: Path, words: list[str]) -> None:
             lost = lost or time.monotonic()
             if time.monotonic() - lost > PATIENCE_SECONDS:
                 raise
-            _say(f"{problem} Trying again.")
+            say(f"{problem} Trying again.")
             time.sleep(AGAIN_SECONDS)
     if status:
         raise PlimsollError(
@@ -148,16 +148,16 @@ def bring(host: SshHost, here: Path, images: Path) -> None:
     there, files = host.look(), _sources()
     wanted = _digest(files)
     if there.get("project") != wanted:
-        _say(f"{host.name}: bringing the project")
+        say(f"{host.name}: bringing the project")
         named = [(path, str(path.relative_to(paths.PROJECT))) for path in files]
         host.give("bringing the project", ["sh", "-c", BROUGHT, "sh", host.folder, wanted], lambda to: _pack(to, named))
-    if there.get("images") != _sha256(images):
-        _say(f"{host.name}: bringing {images}")
+    if there.get("images") != forms.sha256(images):
+        say(f"{host.name}: bringing {images}")
         with open(images, "rb") as file:
             host.give("bringing the images", ["sh", "-c", IMAGES, "sh", host.folder], lambda to: shutil.copyfileobj(file, to))
     kept = [here / name for name in ("results", marker.STARTS) if (here / name).exists()]
     if "results" not in there and kept:
-        _say(f"{host.name}: bringing what was measured there before")
+        say(f"{host.name}: bringing what was measured there before")
         named = [(path, path.name) for path in kept]
         host.give("bringing the results", ["sh", "-c", RESULTS, "sh", host.folder], lambda to: _pack(to, named))
 
@@ -167,7 +167,7 @@ def run(host: SshHost, words: list[str]) -> int:
 
     It ends when this process does. Raise CutOff if the connection breaks.
     """
-    _say(f"{host.name}: measuring there, in {host.folder}")
+    say(f"{host.name}: measuring there, in {host.folder}")
     process = subprocess.Popen(
         host.command(["sh", "-c", MEASURED, "sh", host.folder, host.name, "work", "--set-up", "--while-open", *words]),
         stdin=subprocess.PIPE,
@@ -201,7 +201,7 @@ def fetch(host: SshHost, here: Path) -> None:
 
     The marker of a finished host is put beside its place, under a hidden name.
     """
-    _say(f"{host.name}: fetching the results")
+    say(f"{host.name}: fetching the results")
     here.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=here, prefix=".fetched-") as folder:
         command = host.command(["sh", "-c", FETCHED, "sh", host.folder])
@@ -260,13 +260,8 @@ def _sources() -> list[Path]:
 def _digest(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
-        digest.update(f"{path.relative_to(paths.PROJECT)}\0{_sha256(path)}\0".encode())
+        digest.update(f"{path.relative_to(paths.PROJECT)}\0{forms.sha256(path)}\0".encode())
     return digest.hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _pack(stream: BinaryIO, named: Iterable[tuple[Path, str]]) -> None:
@@ -274,7 +269,3 @@ def _pack(stream: BinaryIO, named: Iterable[tuple[Path, str]]) -> None:
     with gzip.open(stream, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
         for path, name in named:
             archive.add(path, name)
-
-
-def _say(text: str) -> None:
-    print(f"plimsoll: {text}", file=sys.stderr, flush=True)

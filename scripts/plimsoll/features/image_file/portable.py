@@ -40,7 +40,7 @@ def write(images: list[tuple[str, Image]], target: Path, say: Callable[[str], No
             for name, image in images:
                 say(f"reading {image['tag']}")
                 found = _files(image, Path(temporary))
-                checked = {file: {"sha256": _sha256(path), "bytes": path.stat().st_size} for file, path in found.items()}
+                checked = {file: {"sha256": forms.sha256(path), "bytes": path.stat().st_size} for file, path in found.items()}
                 listed.append({"name": name, "tag": image["tag"], "id": image["id"], "files": checked})
                 members += [(f"{store.folder_of(image).name}/{file}", path) for file, path in found.items()]
             manifest = Path(temporary) / MANIFEST
@@ -77,11 +77,6 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uname = member.gname = ""
     member.mode = 0o644
     return member
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @store.hold()

@@ -1,9 +1,11 @@
 """Write the images of studies into one file, and take them from there, as stages and as steps of commands."""
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+from plimsoll.errors import say
 
 
 def add(stage: Callable) -> None:
@@ -33,7 +35,7 @@ def write_images(target: Path, settings: Sequence[str]) -> None:
     chosen = studies.select(config["studies"])
     names = dict.fromkeys(studies.load(name, designs.known())["image"] for name in chosen)
     images = [(name, builder.build(name, config["base_image"])) for name in names]
-    portable.write(images, target, _say)
+    portable.write(images, target, partial(say, what="images"))
 
 
 def take_images(source: Path, settings: Sequence[str]) -> None:
@@ -48,8 +50,4 @@ def take_images(source: Path, settings: Sequence[str]) -> None:
     with lock.machine(runtimes.known):
         for tag, compared in portable.take(source, base).items():
             for said in (f"{tag} is taken from {source}", *compared):
-                _say(said)
-
-
-def _say(text: str) -> None:
-    print(f"images: {text}", file=sys.stderr, flush=True)
+                say(said, "images")

@@ -95,15 +95,15 @@ def _answer(given: str | None, question: str, usual: str) -> str:
 
 def _written(what: str, name: str, answers: dict[str, str]) -> list[Path]:
     from plimsoll import features, paths
-    from plimsoll.features.new import code, study
+    from plimsoll.features.new import files, study
 
     label, root = answers.get("label") or name.replace("-", " ").capitalize(), paths.PROJECT
     if what == "runtime":
-        return code.runtime(name, root, answers["like"], label)
+        return files.runtime(name, root, answers["like"], label)
     if what == "workload":
-        return code.workload(name, root, answers["program"], answers["metric"], label)
+        return files.workload(name, root, answers["program"], answers["metric"], label)
     if what == "chart":
-        return code.chart(name, root, answers["of"], answers["question"])
+        return files.chart(name, root, answers["of"], answers["question"])
     if answers["of"] == "program":
         begin = features.require("begin_study")
         return begin(name, answers["program"], answers["question"], study.test_of_program)

@@ -7,12 +7,16 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+from rich.text import Text
 
 from plimsoll.errors import plain
 from plimsoll.host import threads
 from plimsoll.measuring import stop
+from plimsoll.measuring.progress import clock
 from plimsoll.terminal import interruption
-from plimsoll.terminal.live import call, line, words
+from plimsoll.terminal.live import call, words
 from plimsoll.terminal.live.jobs import Job, Jobs
 from plimsoll.terminal.live.runs import Queue, Runs
 from plimsoll.terminal.live.screen import LOG, Screen
@@ -29,6 +33,27 @@ COMPLETE_SECONDS = 0.5
 # Bytes at the end of a job's log in which its last line is looked for.
 END_BYTES = 8192
 PROBLEM, FAILURE = "yellow", "bold red"
+# Between the parts of the line that says what is going on.
+BETWEEN = "  "
+# If less than this is left for its words (columns), the total time is left out; below FEWEST, the words are.
+FEW, FEWEST = 44, 12
+
+
+class Now(NamedTuple):
+    """What is going on.
+
+    `done` and `all` count the steps of all workflows of this command. `left` and `elapsed` are in seconds. `left` is
+    None if nothing is known about it. With `estimated`, a later workflow decides how many steps there will be.
+    """
+
+    phase: str
+    what: str
+    done: int
+    all: int
+    estimated: bool
+    left: float | None
+    elapsed: float
+    repeated: int
 
 
 class Display:
@@ -146,7 +171,7 @@ class Display:
             self.say(problem, PROBLEM)
         self._report_failures()
         if draw and not interruption.happened.is_set():
-            self.screen.draw(line.text(self.now(), self.screen.width))
+            self.screen.draw(line(self.now(), self.screen.width))
 
     def _take(self, lines: Sequence[str]) -> None:
         for each in lines:
@@ -157,11 +182,11 @@ class Display:
                 self.screen.keep(each)
             self._has_waited |= self._waits
 
-    def now(self) -> line.Now:
+    def now(self) -> Now:
         """Return what is going on."""
         job = self.jobs.current
         known = self.runs.all or self.jobs.all
-        return line.Now(
+        return Now(
             phase=words.WAITING if self._waits else words.phase(job.rule) if job else words.PREPARING,
             what=self._what(job) if job else "",
             done=self.call["done"] + self.runs.done + self.jobs.done,
@@ -187,6 +212,45 @@ def _last_line(log: Path) -> str:
     except OSError:
         return ""
     return next((plain(text.strip()) for text in reversed(lines) if text.strip()), "")
+
+
+def line(now: Now, width: int) -> Text:
+    """Return the line that says what is going on, within `width` columns.
+
+    If it is too long, the end of `now.what` is cut first.
+    """
+    counted = f" {now.done}/{'~' if now.estimated else ''}{now.all}" if now.all else ""
+    spans = [(now.phase, "bold cyan"), (counted, "bold")]
+    after = _times(now, True)
+    room = _room(width, spans, after)
+    if room < min(FEW, len(now.what)):
+        after = _times(now, False)
+        room = _room(width, spans, after)
+    what = _begun(now.what, room) if room >= FEWEST else ""
+    for part, style in ((what, ""), *after):
+        if part:
+            spans += [(BETWEEN, ""), (part, style)]
+    assembled = Text.assemble(*spans, no_wrap=True, overflow="crop", end="")
+    assembled.truncate(width)
+    return assembled
+
+
+def _times(now: Now, total: bool) -> list[tuple[str, str]]:
+    if now.left is None:
+        times = clock(now.elapsed)
+    else:
+        times = f"{clock(now.left)} left" + (f" (total {clock(now.elapsed + now.left)})" if total else "")
+    return [(times, "green"), (f"{now.repeated} repeated" if now.repeated else "", "yellow")]
+
+
+def _room(width: int, spans: list[tuple[str, str]], after: list[tuple[str, str]]) -> int:
+    """Return the columns that are left for the words between these spans."""
+    used = sum(len(words) for words, _ in spans)
+    return width - used - sum(len(BETWEEN) + len(words) for words, _ in after if words) - len(BETWEEN)
+
+
+def _begun(words: str, room: int) -> str:
+    return words if len(words) <= room else f"{words[: room - 1].rstrip(' ,')}…"
 
 
 # The display of this process, if a workflow runs in it with the logger plugin (plimsoll.terminal.live.events).
