@@ -28,10 +28,10 @@ rule figure:
         notebook="results/{study}/notebooks/{figure}.ipynb",
     log:
         "results/{study}/logs/{figure}.log",
-    # The first job of a figure draws all of them, on all processors (plimsoll.figures.batch).
-    threads: workflow.cores
     conda:
         "../envs/plimsoll.yaml"
+    # The first job of a figure draws all of them, on all processors (plimsoll.figures.batch).
+    threads: workflow.cores
     params:
         plan=lambda wildcards: WORKFLOW.figure_digest(wildcards.study, wildcards.figure),
         code=drawing_code,

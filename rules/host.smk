@@ -26,10 +26,10 @@ rule runtimes:
     log:
         "results/logs/runtimes.{image}.log",
     priority: 2_000_000
-    # Whether a runtime works is tried with runs, which take the machine alone.
-    threads: workflow.cores
     conda:
         "../envs/plimsoll.yaml"
+    # Whether a runtime works is tried with runs, which take the machine alone.
+    threads: workflow.cores
     params:
         plans=lambda wildcards: WORKFLOW.plans_on(wildcards.image),
         wishes=lambda wildcards: " ".join(f"{name}={wish}" for name, wish in sorted(WORKFLOW.wishes(wildcards.image).items())),

@@ -13,9 +13,9 @@ rule image:
     wildcard_constraints:
         image="[a-z0-9]+",
     priority: 2_000_000
-    threads: workflow.cores
     conda:
         "../envs/plimsoll.yaml"
+    threads: workflow.cores
     params:
         base=SETTINGS["base_image"],
     shell:
