@@ -112,17 +112,14 @@ class Workflow:
         thousands of records have not changed. A deleted record is between two files that may be newer than all others,
         and Snakemake makes such a file only if something beside it is new.
         """
-        runs = self._bundles[study][bundle].runs
+        every = self._bundles[study][bundle].runs
         try:
             made = os.stat(target_paths.bundle_path(study, bundle)).st_mtime_ns
         except OSError:
-            return target_paths.paths_of(study, runs)
-        paths = [
-            target_paths.path_of(study, *run)
-            for run in runs
-            if self._open(study, *run) or file_times.newer(target_paths.path_of(study, *run), made)
-        ]
-        return [*paths, _now(study)] if any(not os.path.exists(path) for path in paths) else paths
+            return target_paths.paths_of(study, every)
+        runs = [run for run in every if self._open(study, *run) or file_times.newer(target_paths.path_of(study, *run), made)]
+        newer = [] if all(_seen(study, *run).there for run in runs) else [_now(study)]
+        return [*target_paths.paths_of(study, runs), *newer]
 
     def bundle_digest(self, study: str, bundle: str) -> str:
         """Return a digest that changes when the runs of a bundle change, or what is measured in them."""

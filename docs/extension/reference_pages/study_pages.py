@@ -10,7 +10,7 @@ from reference_pages import figures
 from reference_pages.markdown import code, page, table
 
 # Columns of a claim's verdict, and the sentences above their table.
-JUDGED = ("verdict on the reference machine", "effect, or why there is none", "runs of each side", "q")
+JUDGED = ("verdict on the reference machine", "effect, or why it is unknown", "runs of each side", "q")
 ON_CLAIMS = (
     "An effect has its 95 % interval in brackets. The [explanation of verdicts](../../../explanation/verdicts.md) says what "
     "they and q mean."
@@ -122,7 +122,7 @@ def _judged(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _verdict(result: dict, comparisons: list[dict]) -> tuple[str, ...]:
-    """Return the verdict on a claim, its effects or the reason why there are none, its number of runs, and q."""
+    """Return the verdict on a claim, its effects or why they are unknown, its number of runs, and q."""
     from plimsoll.claims import findings
     from plimsoll.pages import formats, printed_claims
 

@@ -16,6 +16,11 @@ OF_CONTAINER = 1.0
 OF_PLANNING = ("expected_seconds", "minutes", "width", "files")
 
 
+def expected_seconds(program: dict, runtime: str, runs: int) -> float:
+    """Return how long one start of a runtime takes (s): what is around the program's `runs`, these, and one that warms up."""
+    return AROUND.get(runtime, OF_CONTAINER) + program["expected_seconds"] * (runs + 1)
+
+
 class Cells(design.Cells):
     """Cells of a study of a program."""
 
@@ -44,7 +49,7 @@ class Cells(design.Cells):
             "command": program["command"],
             "runs": runs,
             "parameters": {key: value for key, value in program.items() if key not in left_out},
-            "expected_seconds": AROUND.get(runtime, OF_CONTAINER) + program["expected_seconds"] * (runs + 1),
+            "expected_seconds": expected_seconds(program, runtime, runs),
             "useful": True,
             "experiments": [],
             "reason": not_installed or lacking,

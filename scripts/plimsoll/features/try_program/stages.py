@@ -19,7 +19,7 @@ from plimsoll.analysis import blocks, collect
 from plimsoll.config import configuration
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, side_differences
-from plimsoll.designs.program.cells import AROUND, OF_CONTAINER
+from plimsoll.designs.program.cells import OF_CONTAINER, expected_seconds
 from plimsoll.designs.program.factors import ALONE, BESIDE, FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program.study import PROFILE
@@ -143,8 +143,7 @@ def missing(study: Study, folder: Path, stage: str, runtimes: Sequence[str]) -> 
 
 def block_seconds(program: dict, cells: Sequence[str]) -> float:
     """Return the seconds of a block, in which each cell is started once."""
-    around = sum(AROUND.get(cell.partition("/")[2], OF_CONTAINER) for cell in cells)
-    return around + len(cells) * program["expected_seconds"] * (program["runs"] + 1)
+    return sum(expected_seconds(program, cell.partition("/")[2], program["runs"]) for cell in cells)
 
 
 def _measured(folder: Path, cell: str) -> int:
@@ -167,8 +166,7 @@ def _measurable(study: Study, folder: Path, stage: str, runtimes: Sequence[str])
 def steps_of(found: pd.DataFrame) -> list[str]:
     """Return the levels to measure: of each default that costs something beyond the image's files.
 
-    Without these files, which need root, they are of each default that costs something beyond this host, which is then the
-    lowest level.
+    These files need root. Without them the lowest level is this host, and a default counts that costs something beyond it.
     """
     own = found[(found["stage"] == FIRST) & (found["default"] != "")]
     lowest = FILES if (own["against"] == FILES).any() else HOST

@@ -132,7 +132,8 @@ def options_of(content: dict, folder: Path) -> StudyOptions:
         command=tuple(program["command"]),
         name=content["id"],
         folder=folder if "folder" in program else None,
-        **{"image": None, "packages": ()},
+        image=None,
+        packages=(),
         metrics=tuple(
             Metric(name, "", one.get("pattern"), one.get("file"), one.get("key"))
             for name, one in program.get("metrics", {}).items()
@@ -140,6 +141,8 @@ def options_of(content: dict, folder: Path) -> StudyOptions:
         filters=tuple(program.get("filter", ())),
         check=tuple(program.get("check", ())),
         variables=program.get("variables", {}),
-        **{"minutes": program["minutes"], "width": program["width"], "limit": program["limit_seconds"]},
+        minutes=program["minutes"],
+        width=program["width"],
+        limit=program["limit_seconds"],
         ranks=ranks.Ranks(program["ranks"], True, program.get("containers")) if "ranks" in program else None,
     )
