@@ -4,6 +4,7 @@ Blocks of Python are run, and make is run dry. tests/dry/test_documented_command
 """
 
 import ast
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -269,17 +270,31 @@ def test_a_block_of_yaml_is_a_document_of_its_kind(text):
 # Links
 
 
+@contextlib.contextmanager
+def extension():
+    """Yield the module that writes reference pages."""
+    sys.path.insert(0, str(PROJECT / "docs/extension"))
+    try:
+        yield importlib.import_module("reference_pages")
+    finally:
+        sys.path.remove(str(PROJECT / "docs/extension"))
+
+
 @functools.cache
 def generated() -> dict[str, str]:
     """Return the pages that the build makes, by their paths below docs/."""
-    sys.path.insert(0, str(PROJECT / "docs/extension"))
-    try:
-        import reference_pages
-
+    with extension() as reference_pages:
         made_pages = [maker.pages(PROJECT) for maker in reference_pages.MAKERS]
-    finally:
-        sys.path.remove(str(PROJECT / "docs/extension"))
     return {f"reference/generated/{name}.md": text for pages in made_pages for name, text in pages.items()}
+
+
+def test_tables_in_written_pages_are_those_of_the_code():
+    """`make docs` writes them."""
+    with extension() as reference_pages:
+        texts = reference_pages.tables_in_pages.texts(PROJECT)
+    assert {path.name for path in texts} == {"statuses.md", "command.md"}
+    assert [path.name for path, text in texts.items() if path.read_text() != text] == []
+    assert all(text.count("\n| `disturbed` |") + text.count("\n| 130 | `INTERRUPTED` |") == 1 for text in texts.values())
 
 
 def broken(page: Path, link: str) -> bool:

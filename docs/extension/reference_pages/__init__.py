@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reference_pages import command_line, gallery, glossary, schemas, study_pages
+from reference_pages import command_line, gallery, glossary, schemas, study_pages, tables_in_pages
 
 PROJECT = Path(__file__).resolve().parents[3]
 MAKERS = (command_line, schemas, glossary, study_pages, gallery)
@@ -19,6 +19,8 @@ def _write(app) -> None:
     for maker in MAKERS:
         for name, text in maker.pages(PROJECT).items():
             _write_if_changed(folder / f"{name}.md", text)
+    for path, text in tables_in_pages.texts(PROJECT).items():
+        _write_if_changed(path, text)
 
 
 def _write_if_changed(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""How a command ends: its exit statuses (docs/reference/command.md), and the sentence about a mistyped command line."""
+"""How a command ends: its exit statuses, and the sentence about a mistyped command line."""
 
 from enum import IntEnum
 
@@ -7,13 +7,21 @@ from plimsoll.errors import PlimsollError
 
 
 class Status(IntEnum):
-    """What an exit status of `plimsoll` means."""
+    """An exit status of `plimsoll`, and its `meaning` in words."""
 
-    DONE = 0  # everything that the user named is there
-    INCOMPLETE = 1  # something is worse, or something that the user named is missing
-    USAGE = 2  # the command cannot be carried out as it was typed, and nothing was done
-    SET_UP = 3  # set-up could not install what is needed, and nothing was measured
-    INTERRUPTED = 130  # Ctrl-C or SIGTERM; what is measured stays
+    meaning: str
+
+    DONE = 0, "all of what was asked for is there, and nothing is worse"
+    INCOMPLETE = 1, "something is worse, or not all of what was asked for is there. What was measured is kept"
+    USAGE = 2, "the command cannot be carried out as it was typed, and nothing was done. `compare`: the sets cannot be compared"
+    SET_UP = 3, "set-up could not install what is needed, and nothing was measured"
+    INTERRUPTED = 130, "Ctrl-C or SIGTERM. What was measured is kept, and the same command goes on"
+
+    def __new__(cls, number: int, meaning: str):
+        """Return a status that is a number with a meaning."""
+        status = int.__new__(cls, number)
+        status._value_, status.meaning = number, meaning
+        return status
 
 
 class Mistyped(PlimsollError):

@@ -1,6 +1,6 @@
 """Every status that a run can have: its name, what it means, and what follows from it.
 
-docs/reference/statuses.md has the same list for people; a test compares the two.
+`make docs` writes the table of docs/reference/statuses.md from this one.
 """
 
 from typing import NamedTuple
