@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import designs
-from plimsoll.designs.program import effects, neighbour
+from plimsoll.designs.program import effects, neighbour, program_answer
 from plimsoll.designs.program.factors import ALONE, FIRST, HOST, OTHER, SAME
-from plimsoll.features.try_program import files, neighbour_runs, program_answer, stages, timer
+from plimsoll.features.try_program import files, neighbour_runs, stages, timer
 from plimsoll.workloads.base import InvalidOutput
 
 from tests.unit import test_program as programs
@@ -84,7 +84,7 @@ def test_the_sentence_says_what_a_neighbour_costs_here_in_one_container_and_in_t
     assert here.startswith("Beside `stress-ng --stream 1`: on this host it is 20 % slower than alone [+1")
     assert one.startswith("in one Docker container it is alike within 0.")
     assert two.startswith("in two Docker containers it is 2.5 times as slow as alone [2.")
-    assert program_answer.answer(STUDY, found) == program_answer.answer(STUDY, effects.table(programs.world({})))
+    assert programs.sentences(STUDY, found) == programs.sentences(STUDY, effects.table(programs.world({})))
 
 
 def test_too_few_runs_beside_a_neighbour_are_no_answer_and_none_is_given_without_one():

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import features, runtimes
-from plimsoll.designs.program import attempts, effects, ladder, outputs, process_view, side_differences
+from plimsoll.designs.program import attempts, effects, ladder, outputs, process_view, program_answer, side_differences
 from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
 from plimsoll.errors import Incomplete, PlimsollError
 from plimsoll.features.try_program import __main__ as trying
-from plimsoll.features.try_program import files, folder_copy, program_answer, recipe, stages, study, study_options, trial
+from plimsoll.features.try_program import files, folder_copy, recipe, stages, study, study_options, trial
 from plimsoll.workloads.base import InvalidOutput
 
 WALL = {"label": "wall time", "unit": "s", "better": "lower", "source": "program"}
@@ -26,6 +26,11 @@ STUDY = {
     "program": {"command": ["solver"], "files": "9 files of this host", "width": 0.01},
 }
 DOCKER = ladder.levels("docker")
+
+
+def sentences(*given, **more) -> list[str]:
+    """Return the answer's sentences, those of one default below those of another."""
+    return [sentence for paragraph in program_answer.answer(*given, **more) for sentence in paragraph]
 
 
 def world(costs: dict[str, float], blocks: int = 20, noise: float = 0.01, seed: int = 1) -> pd.DataFrame:
@@ -78,15 +83,32 @@ def test_where_only_other_files_cost_something_no_steps_are_measured():
     observed = world({"files": 0.3}, noise=0.002)
     first = effects.table(observed[observed["stage"] == FIRST])
     assert stages.steps_of(first) == []
-    told = program_answer.answer(STUDY, first)
+    told = sentences(STUDY, first)
     assert told[0].startswith("Docker makes it 30 % ") and "other files; its container changes it by 0." in told[1]
 
 
-def test_reasons_are_told_for_steps_and_not_for_the_whole():
-    differences = [
-        {"adds": adds, "differs": ["seccomp: 0 before, 2 after"]} for adds in (effects.DEFAULT, "the seccomp filter")
-    ]
-    assert program_answer.reasons(differences) == ["What differed (the seccomp filter):", "  seccomp: 0 before, 2 after"]
+WHOLE, CONTAINER = ("docker", "host", effects.DEFAULT), ("docker", "files", effects.CONTAINER)
+OTHER_FILES, FILTER = ("files", "host", "other files"), ("docker-filtered", "docker-unfiltered", "the seccomp filter")
+
+
+@pytest.mark.parametrize(
+    ("costly", "told"),
+    [
+        ([WHOLE, FILTER], [FILTER]),
+        ([WHOLE, CONTAINER, FILTER], [FILTER]),
+        ([WHOLE, OTHER_FILES], [OTHER_FILES]),
+        # The time did not suffice for steps.
+        ([WHOLE, CONTAINER], [CONTAINER]),
+        # Without root there is no level between.
+        ([WHOLE], [WHOLE]),
+        ([WHOLE, ("podman", "host", effects.DEFAULT), FILTER], [("podman", "host", effects.DEFAULT), FILTER]),
+    ],
+)
+def test_reasons_are_told_for_parts_and_for_a_whole_without_parts(costly, told):
+    differs = ["seccomp: 0 before, 2 after"]
+    differences = [{"runtime": name, "against": other, "adds": adds, "differs": differs} for name, other, adds in costly]
+    lines = [line for *_, adds in told for line in (f"What differed ({adds}):", f"  {differs[0]}")]
+    assert program_answer.reasons(differences) == lines
 
 
 def test_blas_is_named_first_whatever_its_file_is_called():
@@ -104,26 +126,26 @@ def test_what_gives_a_costly_step_back_is_tried():
 
 
 def test_the_answer_names_cost_step_and_remedy_with_intervals():
-    told = program_answer.answer(STUDY, effects.table(world({"files": 0.2, "docker-ipc": 0.1}, noise=0.002)))
+    told = sentences(STUDY, effects.table(world({"files": 0.2, "docker-ipc": 0.1}, noise=0.002)))
     assert told[0].startswith("Docker makes it 32 % slower than this host [+")
     assert "20 %" in told[1] and "other files" in told[1] and "/dev/shm of 64 MB" in told[1] and "other steps" in told[1]
     assert any(one.startswith("With --ipc host it takes 9.") and "less time than without" in one for one in told[2:])
 
 
 def test_the_answer_of_a_program_that_is_alike_is_so_or_undecided():
-    assert program_answer.answer(STUDY, effects.table(world({}, noise=0.004)))[0].startswith("In Docker it is alike within ")
-    undecided = program_answer.answer(STUDY, effects.table(world({}, blocks=8, noise=0.1, seed=5)))[0]
+    assert sentences(STUDY, effects.table(world({}, noise=0.004)))[0].startswith("In Docker it is alike within ")
+    undecided = sentences(STUDY, effects.table(world({}, blocks=8, noise=0.1, seed=5)))[0]
     assert "undecided" in undecided and "8 blocks can find" in undecided and "would find 1.0 %" in undecided
 
 
 def test_a_cost_that_doubles_the_time_is_a_factor():
-    told = program_answer.answer(STUDY, effects.table(world({"docker-ipc": 4.0})))
+    told = sentences(STUDY, effects.table(world({"docker-ipc": 4.0})))
     assert told[0].startswith("Docker makes it 5.0 times as slow as this host [") and "+" not in told[0]
     assert told[1].startswith("A factor of 5.0 [")
 
 
 def test_too_few_runs_give_no_answer():
-    assert program_answer.answer(STUDY, effects.table(world({}, blocks=2))) == ["Docker: too few runs count for an answer."]
+    assert sentences(STUDY, effects.table(world({}, blocks=2))) == ["Docker: too few runs count for an answer."]
 
 
 @pytest.mark.parametrize("missing", ["docker", "host"])
@@ -149,7 +171,7 @@ def test_a_loss_is_unknown_with_too_few_runs_and_judged_with_enough():
 
 
 def test_a_container_that_costs_what_its_files_gain_is_told():
-    told = program_answer.answer(STUDY, effects.table(world({"files": -0.2, "docker-filtered": 0.25}, noise=0.002)))
+    told = sentences(STUDY, effects.table(world({"files": -0.2, "docker-filtered": 0.25}, noise=0.002)))
     assert told[0].startswith("In Docker it is alike")
     assert told[1].startswith("A gain of 20 % [-2") and "comes with other files; 25 % [+2" in told[1]
     assert "come with the seccomp filter" in told[1]
@@ -158,7 +180,7 @@ def test_a_container_that_costs_what_its_files_gain_is_told():
 def test_a_metric_that_is_0_is_not_told_as_too_few_runs():
     observed = world({})
     observed.loc[observed["runtime"] == "docker", "value"] = 0.0
-    assert program_answer.answer(STUDY, effects.table(observed))[0].startswith("Docker: wall time is not above 0")
+    assert sentences(STUDY, effects.table(observed))[0].startswith("Docker: wall time is not above 0")
 
 
 def test_what_gives_a_gain_back_is_not_tried():

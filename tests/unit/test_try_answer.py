@@ -1,25 +1,28 @@
 """Costs and sentences about a user's program where runs are missing, where nothing varies, and where a bound is small."""
 
+import html
 import math
 import re
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
+import jinja2
 import numpy as np
 import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.analysis import independence, sample_sizes
-from plimsoll.designs.program import effects, ladder, side_differences
+from plimsoll.designs.program import change_words, effects, ladder, program_answer, side_differences
 from plimsoll.designs.program.factors import FILES, FIRST, OTHER, REMEDY, SAME, STEPS
-from plimsoll.features.try_program import change_words, program_answer, stages, study_content
+from plimsoll.features.try_program import stages, study_content
 from plimsoll.measuring import record
+from plimsoll.pages import formats
 from plimsoll.planning.availability import SMALLEST
 
 from tests.conftest import recorded as complete
 from tests.unit import test_neighbour_runs as beside
-from tests.unit.test_program import DOCKER, STUDY, WALL, of_command, recorded, world
+from tests.unit.test_program import DOCKER, STUDY, WALL, of_command, recorded, sentences, world
 
 
 def without(observed: pd.DataFrame, stage: str, runtime: str, kept: int = 0) -> pd.DataFrame:
@@ -70,10 +73,10 @@ def test_a_count_gets_an_answer_in_as_many_blocks_as_are_measured_for_it():
     found = effects.table(counts(3.0, needed))
     assert stages.LEAST < needed < 12 and stages._needed(found, FIRST, 0.01) == needed
     assert [row.runtime for row in found.itertuples() if side_differences.is_costly(row)] == ["docker", "docker"]
-    told = program_answer.answer(STUDY, found)
+    told = sentences(STUDY, found)
     assert told[0] == "Docker makes it 3.0 times as slow as this host [3.0, 3.0]."
     assert told[1] == "A factor of 3.0 [3.0, 3.0] comes with its container; other files change it by 0.1 % at most."
-    same = program_answer.answer(STUDY, effects.table(counts(1.0, stages.LEAST)))
+    same = sentences(STUDY, effects.table(counts(1.0, stages.LEAST)))
     assert same == ["In Docker it is alike within 0.1 %."]
 
 
@@ -81,7 +84,7 @@ def test_steps_and_remedies_without_an_interval_are_named_and_no_sentence_has_a_
     observed = world({"docker-ipc": 0.2, "docker-filtered": 0.2})
     observed = without(observed, STEPS, "docker-unfiltered", kept=2)
     observed = without(observed, REMEDY, "docker-with-ipc", kept=1)
-    told = program_answer.answer(STUDY, effects.table(observed))
+    told = sentences(STUDY, effects.table(observed))
     unknown = ", ".join(map(ladder.adds, ("docker-unfiltered", "docker-filtered")))
     assert told[1].endswith(f"; too few runs count of {unknown}.")
     assert "each of the other steps changes it by" in told[1]
@@ -90,7 +93,7 @@ def test_steps_and_remedies_without_an_interval_are_named_and_no_sentence_has_a_
 
 def test_one_other_part_without_a_cost_is_named():
     observed = world({"docker-cgroup": 0.3}, noise=0.002)
-    told = program_answer.answer(STUDY, effects.table(observed[observed["stage"] == FIRST]))
+    told = sentences(STUDY, effects.table(observed[observed["stage"] == FIRST]))
     assert "come with its container; other files change it by 0." in told[1]
 
 
@@ -150,13 +153,44 @@ def test_a_command_keeps_its_quotes_wherever_it_is_shown(tmp_path):
     assert content["title"] == f"What a container costs: {shlex.join(words)}"
 
 
+def page_of(study: dict, observed: pd.DataFrame, folder: Path) -> dict:
+    """Return the variables of a study's page. Every cell that was observed has a record of one library."""
+    for stage, runtime in set(zip(observed["stage"], observed["runtime"], strict=True)):
+        mapped = {"/lib/libopenblas.so.0": "1" * 40 if runtime == "host" else "2" * 40}
+        timed = [{"values": dict.fromkeys(side_differences.COUNTS, 0.0), "output": ""}]
+        made = {"timed": timed, "inside": {"seccomp": "2" if runtime == "docker" else "0"}, "mapped": mapped}
+        record.keep(record.path_of(folder, f"{stage}/{runtime}", 1), complete(**made))
+    runs = pd.DataFrame({"stage": [FIRST], "runtime": ["host"], "reason": [None]})
+    report = designs.find("program").report
+    return report.content(SimpleNamespace(records=folder), study, {"cells": {}}, observed, runs, pd.DataFrame())
+
+
 def test_the_page_shows_a_command_as_it_is_typed(tmp_path):
     words = ["sh", "-c", "sort < 'a b'"]
     shown = {**STUDY, "metrics": {"wall": WALL}, "program": {**STUDY["program"], "command": words}}
-    report = designs.find("program").report
-    content = report.content(SimpleNamespace(records=tmp_path), shown, {}, world({}), pd.DataFrame(), pd.DataFrame())
+    content = page_of(shown, world({}), tmp_path)
     assert content["program_command"] == shlex.join(words)
     assert np.isfinite([row["value"] for row in content["ladder"]]).all()
+
+
+def test_the_page_begins_with_the_sentences_of_the_terminal_and_what_differed_between_parts(tmp_path):
+    observed = world({FILES: 0.3}, noise=0.002)
+    observed = observed[observed["stage"] == FIRST]
+    content = page_of(STUDY, observed, tmp_path)
+    why = side_differences.of_steps(tmp_path, effects.table(observed))
+    told = program_answer.document(STUDY, observed, effects.table(observed), why)
+    made = formats.environment()
+    base = "{% block answer_said %}{% endblock %}<hr>{% block answer_more %}{% endblock %}"
+    made.loader = jinja2.ChoiceLoader([jinja2.DictLoader({"base.html.j2": base}), made.loader])
+    said, below = made.get_template("program/report.html.j2").render(content).split("<hr>")
+    shown = html.unescape(re.sub(r"\s*<[^>]+>\s*", " ", said)).split()
+    assert " ".join(shown).startswith(" ".join(" ".join(told["answer"]).split()))
+    # The whole of Docker has the same difference, and stands folded below the ladder.
+    assert re.findall("<h3>(.+)</h3>", said) == ["What differed: other files"]
+    assert said.count("(build 111111111111) before") == 1
+    assert re.findall("<summary>(.+)</summary>\n<p>(.+)</p>", below) == [
+        ("What differed between the two ends of the ladder", "This host and Docker:")
+    ]
 
 
 RATE = {"label": "rate", "unit": "", "better": "higher", "source": "output"}
@@ -186,10 +220,10 @@ def test_a_change_is_exact_for_times_and_for_rates(metric, share, told):
 
 
 def test_a_gain_of_the_image_is_told_in_both_sentences():
-    told = program_answer.answer(STUDY, effects.table(world({"files": -0.88}, noise=0.002)))
+    told = sentences(STUDY, effects.table(world({"files": -0.88}, noise=0.002)))
     assert re.match(r"Docker makes it 8\.[234] times as fast as this host \[8\.\d, 8\.\d\]\.$", told[0])
     assert re.match(r"A gain by a factor of 8\.[234] \[8\.\d, 8\.\d\] comes with other files; each of the other steps", told[1])
-    less = program_answer.answer(STUDY, effects.table(world({"files": -0.2}, noise=0.002)))[0]
+    less = sentences(STUDY, effects.table(world({"files": -0.2}, noise=0.002)))[0]
     assert less.startswith("Docker makes it take 20 % less time than this host [-20.")
 
 
@@ -240,8 +274,8 @@ def test_the_first_library_that_differs_is_in_brackets_after_other_files(before,
         {"runtime": FILES, "against": "host", "adds": "other files", "library": library, "differs": []},
     ]
     found = effects.table(world({"files": 0.2}))
-    assert f"are other files ({told}); each of" in program_answer.answer(STUDY, found, differences=differences)[1]
-    assert "are other files; each of" in program_answer.answer(STUDY, found, differences=differences[:1])[1]
+    assert f"are other files ({told}); each of" in sentences(STUDY, found, differences=differences)[1]
+    assert "are other files; each of" in sentences(STUDY, found, differences=differences[:1])[1]
 
 
 OPENBLAS, LIBC = "/opt/libscipy_openblas64_.so", "/usr/lib/libc.so.6"
@@ -304,7 +338,7 @@ def test_runs_that_would_decide_follow_from_the_width_and_from_all_comparisons()
         can = math.expm1(sample_sizes.detectable(row.deviation, 8, alpha))
         would = sample_sizes.sample_size(row.deviation, math.log1p(width), alpha)
         ends = f": 8 blocks can find {change_words.size(can)}; {would} would find {change_words.size(width)}."
-        assert program_answer.answer(of_width, found)[0].endswith(ends)
+        assert sentences(of_width, found)[0].endswith(ends)
         assert would > sample_sizes.sample_size(row.deviation, math.log1p(width), side_differences.CHANCE)
 
 
@@ -316,15 +350,14 @@ def test_runs_beside_a_neighbour_are_one_family_of_comparisons():
     assert set(rows.loc[rows["stage"] == STEPS, "alpha"]) == {side_differences.CHANCE / steps}
 
 
-def test_the_reason_why_no_run_counts_is_the_plans_or_the_most_frequent_one(tmp_path, monkeypatch):
+def test_the_reason_why_no_run_counts_is_the_plans_or_the_most_frequent_one():
     reasons = {"host": None, FILES: None, "docker": "the daemon does not answer"}
     cells = {f"{FIRST}/{name}": {"stage": FIRST, "runtime": name, "reason": why} for name, why in reasons.items()}
     cells[f"{STEPS}/{FILES}"] = {"stage": STEPS, "runtime": FILES, "reason": "another stage's"}
-    monkeypatch.setattr(program_answer.plan_file, "read", lambda _: {"factors": ["stage", "runtime"], "cells": cells})
     lacks = "the program failed with exit status 1: Temporary failure in name resolution."
     rows = [(FIRST, FILES, lacks), (FIRST, FILES, "a"), (FIRST, FILES, lacks), (FIRST, "host", None), (STEPS, FILES, "b")]
-    pd.DataFrame(rows, columns=["stage", "runtime", "reason"]).to_csv(tmp_path / "runs.csv", index=False)
-    known = program_answer.uncounted(tmp_path)
+    runs = pd.DataFrame(rows, columns=["stage", "runtime", "reason"])
+    known = program_answer.uncounted({"factors": ["stage", "runtime"], "cells": cells}, runs)
     assert known == {FILES: lacks, "docker": "the daemon does not answer"}
     observed = world({})
     observed = observed[(observed["stage"] == FIRST) & (observed["runtime"] == "host")]

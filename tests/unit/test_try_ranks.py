@@ -14,11 +14,11 @@ from plimsoll.designs.program import effects, ladder, side_differences
 from plimsoll.designs.program import ranks as running
 from plimsoll.designs.program.factors import FILES, FIRST, HOST, STEPS
 from plimsoll.errors import PlimsollError
-from plimsoll.features.try_program import program_answer, ranks, stages, study, timer
+from plimsoll.features.try_program import ranks, stages, study, timer
 from plimsoll.mpi import launch
 from plimsoll.workloads.base import InvalidOutput
 
-from tests.unit.test_program import STUDY, WALL
+from tests.unit.test_program import STUDY, WALL, sentences
 
 SPLIT = ladder.levels("docker-split")
 OF_RANKS = {
@@ -286,11 +286,11 @@ def split_world(costs: dict[str, float], stage: str = FIRST) -> pd.DataFrame:
 
 
 def test_the_answer_says_what_splitting_costs():
-    told = program_answer.answer(OF_RANKS, effects.table(split_world({"docker-split": 2.0})))
+    told = sentences(OF_RANKS, effects.table(split_world({"docker-split": 2.0})))
     assert told[0].startswith("In Docker it is alike within ")
     assert told[1].startswith("Docker, split makes it 3.0 times as slow as this host [")
     assert told[-1].startswith("Over 2 containers it is 3.0 times as slow as in one [")
-    alike = program_answer.answer(OF_RANKS, effects.table(split_world({})))
+    alike = sentences(OF_RANKS, effects.table(split_world({})))
     assert alike[-1].startswith("Over 2 containers and in one it is alike within ")
 
 
@@ -306,7 +306,7 @@ def test_the_step_at_which_messages_go_by_the_network_is_named_with_what_gives_i
     assert [row.runtime for row in found[found["stage"] == STEPS].itertuples() if side_differences.is_costly(row)] == [
         "docker-shared-daemon"
     ]
-    assert any("comes with a daemon of Open MPI in each container" in one for one in program_answer.answer(OF_RANKS, found))
+    assert any("comes with a daemon of Open MPI in each container" in one for one in sentences(OF_RANKS, found))
     assert stages.remedies_of(found) == ["docker-split", "docker-shared"]
 
 

@@ -307,7 +307,7 @@ def test_the_answer_is_printed_before_a_file_that_cannot_be_written_is_told(guar
     answer = {"answer": ["Docker makes it 3 % slower."], "why": [], "unavailable": {"podman": "it is not installed"}}
     monkeypatch.setattr(trying, "_measured", lambda *_: (None, None))
     monkeypatch.setattr(trying, "_answered", lambda *_: answer)
-    monkeypatch.setattr("plimsoll.features.try_program.program_answer.hyperfine", lambda *_: {})
+    monkeypatch.setattr("plimsoll.designs.program.program_answer.hyperfine", lambda *_: {})
     monkeypatch.setattr(trying, "_judged", lambda *_: pytest.fail("it was judged"))
     assert guarded(["my-study", "--hyperfine", str(tmp_path / "missing/times.json")]) == 1
     said = capsys.readouterr()

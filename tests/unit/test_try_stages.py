@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from plimsoll import designs
 from plimsoll.designs.program import attempts, effects, ladder, side_differences, watched_run
-from plimsoll.designs.program.factors import FILES, FIRST, HOST, REMEDY, STEPS
+from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, STEPS
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import __main__ as trying
-from plimsoll.features.try_program import program_answer, stages, study, study_content, trial
+from plimsoll.features.try_program import stages, study, study_content, trial
 
-from tests.unit.test_program import DOCKER, STUDY, of_command, of_minutes, world
+from tests.unit.test_program import DOCKER, STUDY, of_command, of_minutes, sentences, world
 
 FIRST_ONES = (HOST, FILES, "docker")
 # Levels of Docker's ladder in no container.
@@ -48,14 +48,14 @@ def simulated(monkeypatch, tmp_path):
     """Return a function that measures drawn runs in all stages, and returns what it finds. A block of a cell takes a second."""
     clock, blocks = [0.0], {}
     made = of_minutes(3)
-    made["experiments"] = {**made["experiments"], FIRST: {"runtime": list(FIRST_ONES)}}
+    made["experiments"] = {**made["experiments"], FIRST: {"runtime": list(FIRST_ONES)}, LOOK: {"runtime": list(FIRST_ONES)}}
 
     def make(*_):
         for cell, number in stages.repetitions.read_request(tmp_path, stages.PROFILE).cells.items():
             clock[0] += max(0, number - blocks.get(cell, 0))
             blocks[cell] = max(number, blocks.get(cell, 0))
 
-    def measure(observed: pd.DataFrame) -> pd.DataFrame:
+    def measure(observed: pd.DataFrame, **program) -> pd.DataFrame:
         blocks.clear()
         (tmp_path / stages.repetitions.FILE).unlink(missing_ok=True)
         cells = observed["stage"] + "/" + observed["runtime"]
@@ -65,7 +65,7 @@ def simulated(monkeypatch, tmp_path):
             return effects.table(observed[observed["repetition"] <= cells.map(blocks).fillna(0)])
 
         monkeypatch.setattr(stages, "table", lambda *_: table(tuple(blocks.items())))
-        return stages.measure(made, tmp_path)
+        return stages.measure({**made, "program": {**made["program"], **program}}, tmp_path)
 
     monkeypatch.setenv(stages.noise.WAIT_UNTIL, "0")
     monkeypatch.setattr(stages.configuration, "wish", lambda *_: None)
@@ -85,6 +85,20 @@ def test_a_program_that_is_alike_everywhere_costs_nothing_in_95_of_100_however_o
         falsely += any(side_differences.is_costly(row) for row in own.itertuples())
     assert len(numbers) == 2 and min(numbers) == 30 and max(numbers) > 50
     assert falsely / 200 <= 0.05
+
+
+@pytest.mark.parametrize(("expected_seconds", "looked"), [(2, True), (60, False)])
+def test_both_sides_of_other_files_are_watched_before_the_first_pass_takes_the_rest_of_the_time(
+    simulated, capsys, tmp_path, expected_seconds, looked
+):
+    observed = alike(1)
+    observed.loc[observed["runtime"] != HOST, "value"] *= 1.5
+    found = simulated(observed, expected_seconds=expected_seconds)
+    blocks = stages.repetitions.read_request(tmp_path, stages.PROFILE).cells
+    # The first pass has gone on if its next blocks fit into the time.
+    assert (found.loc[found["stage"] == FIRST, "n"].max() > 30) == looked
+    assert {cell for cell in blocks if cell.startswith(LOOK)} == ({f"{LOOK}/{HOST}", f"{LOOK}/{FILES}"} if looked else set())
+    assert capsys.readouterr().out.count("no time is left for a look at both sides") == (not looked)
 
 
 def test_p_of_the_first_pass_allows_for_two_readings_and_p_of_other_stages_for_one(monkeypatch):
@@ -118,7 +132,7 @@ def test_without_the_images_files_steps_begin_at_this_host():
     assert costly_steps(found) == ["docker-filtered"]
     assert stages.remedies_of(found) == ["docker", "docker-with-seccomp"]
     assert stages.sides_of(found) == ["docker-unfiltered", "docker-filtered"]
-    told = program_answer.answer(STUDY, found)
+    told = sentences(STUDY, found)
     assert "come with the seccomp filter" in told[1] and any("seccomp=unconfined it takes" in one for one in told)
     assert stages.steps_of(effects.table(without_root(world({})))) == []
 
@@ -126,7 +140,7 @@ def test_without_the_images_files_steps_begin_at_this_host():
 def test_without_the_images_files_what_is_below_the_lowest_container_is_one_step():
     found = effects.table(without_root(world({FILES: 0.3})))
     assert costly_steps(found) == [DOCKER[2]]
-    assert "come with other files and" in program_answer.answer(STUDY, found)[1]
+    assert "come with other files and" in sentences(STUDY, found)[1]
 
 
 def test_both_sides_of_a_default_are_watched_where_no_step_of_it_was_measured():
@@ -216,7 +230,7 @@ def test_a_program_of_an_image_alone_needs_root(monkeypatch, tmp_path):
 def test_a_larger_shared_memory_is_tried_before_that_of_this_host():
     found = effects.table(world({"docker-ipc": 0.3}))
     assert stages.remedies_of(found) == ["docker", "docker-with-shm", "docker-with-ipc"]
-    told = [one for one in program_answer.answer(STUDY, found) if " it takes " in one]
+    told = [one for one in sentences(STUDY, found) if " it takes " in one]
     assert [one.partition(" it takes ")[0] for one in told] == [
         "With --shm-size as large as this host's /dev/shm",
         "With --ipc host",

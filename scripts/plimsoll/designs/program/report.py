@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from plimsoll import design
-from plimsoll.designs.program import effects, side_differences, words
+from plimsoll.designs.program import effects, program_answer, side_differences, words
 from plimsoll.interchange import Plan
 from plimsoll.pages import study_tables
 from plimsoll.pages.report import Sources
@@ -26,13 +26,22 @@ class Report(design.Report):
         """Return this design's variables of the page's template."""
         main = study["answer"]["metrics"][0]
         ladder = effects.table(observations[observations["metric"] == main])
+        why = side_differences.of_steps(Path(sources.records), ladder)
+        of_parts = program_answer.of_parts(why)
         return {
             "program": study["program"],
             "program_command": shlex.join(study["program"]["command"]),
+            "told": program_answer.paragraphs(study, observations, ladder, why, program_answer.uncounted(plan, runs)),
             "ladder": _readable(ladder),
             "unit": study["metrics"][main]["unit"],
-            "why": side_differences.of_steps(Path(sources.records), ladder),
+            "why": of_parts,
+            "why_of_wholes": [{**one, "sides": _sides(one)} for one in why if one not in of_parts],
+            "most_differences": program_answer.MOST_LINES,
         }
+
+
+def _sides(difference: dict) -> str:
+    return " and ".join(words.level("runtime", difference[side]) for side in ("against", "runtime"))
 
 
 def _readable(ladder: pd.DataFrame) -> list[dict]:

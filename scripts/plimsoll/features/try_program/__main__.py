@@ -80,7 +80,8 @@ def _measured(study: Study, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     observations = stages.observed(folder)
     if observations.empty:
         raise Incomplete(f"No run of {study['id']} counts{stages.most_frequent(folder)}. {folder}/runs.csv has the reasons.")
-    rounds.make([f"{folder}/report.html", "results/claims.html"], [])
+    # The start page comes with the claims of all studies, and without a summary of them in the terminal.
+    rounds.make([f"{folder}/report.html", "results/index.html"], [])
     _archive(study)
     return found, observations
 
@@ -88,13 +89,16 @@ def _measured(study: Study, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 def _answered(study: Study, folder: Path, found: pd.DataFrame, observations: pd.DataFrame) -> dict:
     """Return the answer as a document, which is written into the folder of the results."""
     from plimsoll import paths
-    from plimsoll.designs.program import side_differences
-    from plimsoll.features.try_program import program_answer
+    from plimsoll.analysis import collect
+    from plimsoll.designs.program import program_answer, side_differences
     from plimsoll.features.try_program import study as making
+    from plimsoll.measuring import plan_file
 
     making.refuse_changed(paths.CONFIG, study["program"], Incomplete)
     why = side_differences.of_steps(folder / "runs", found)
-    answer = program_answer.document(study, observations, found, why, program_answer.uncounted(folder))
+    plan = plan_file.read(folder / "plan.json")
+    known = program_answer.uncounted(plan, collect.table(folder / "runs.csv", plan["factors"]))
+    answer = program_answer.document(study, observations, found, why, known)
     answer["unavailable"] = _missing(study, folder)
     (folder / "try.json").write_text(json.dumps(answer, indent=1) + "\n")
     return answer
@@ -102,11 +106,11 @@ def _answered(study: Study, folder: Path, found: pd.DataFrame, observations: pd.
 
 def _as_text(study: Study, answer: dict) -> str:
     """Return the answer for people: sentences, what could not be measured, what differed, and the files that were made."""
-    from plimsoll.designs.program import words
+    from plimsoll.designs.program import program_answer, words
     from plimsoll.designs.program.factors import FIRST
-    from plimsoll.features.try_program import program_answer
+    from plimsoll.features.try_program import folder_copy
 
-    made = [f"  {path}" for path in program_answer.files(Path.cwd(), study["id"])]
+    made = [f"  {path}" for path in folder_copy.made(Path.cwd(), study["id"])]
     # The sentences of the answer have the reasons of the study's own runtimes.
     others = {name: why for name, why in answer["unavailable"].items() if name not in study["experiments"][FIRST]["runtime"]}
     reasons = [f"{words.level('runtime', name)} ({plain(why)})" for name, why in others.items()]
@@ -116,7 +120,8 @@ def _as_text(study: Study, answer: dict) -> str:
 
 def _export(given, study: Study, folder: Path, found: pd.DataFrame, observations: pd.DataFrame, answer: dict) -> None:
     """Write the files for other programs. Raise Incomplete if one cannot be written."""
-    from plimsoll.features.try_program import junit, program_answer
+    from plimsoll.designs.program import program_answer
+    from plimsoll.features.try_program import junit
 
     texts = {}
     if given.hyperfine:
@@ -156,8 +161,7 @@ def _judged(study, found, most: float | None) -> int:
 
     Raise Incomplete if that is unknown of one, or if no default has an answer.
     """
-    from plimsoll.designs.program import words
-    from plimsoll.features.try_program import program_answer
+    from plimsoll.designs.program import program_answer, words
 
     goes_on = f"What was measured is kept, and `plimsoll reproduce {study['id']}.yaml` goes on."
     unknown = program_answer.unanswered(study, found)

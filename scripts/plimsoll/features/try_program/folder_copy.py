@@ -94,3 +94,9 @@ def _refuse_leading_out(path: Path, folder: Path) -> None:
 def leaves(path: str | Path) -> bool:
     """Return whether a relative path leads out of the folder that it begins in."""
     return Path(os.path.normpath(path)).parts[:1] == ("..",)
+
+
+def made(place: Path, study: str) -> list[Path]:
+    """Return the files that a study has made, for people: its page, and its tables."""
+    own = place / "results" / study
+    return [own / "report.html", own / "tables/ladder.csv", own / "try.json", *archives(place, study)[-1:]]

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from plimsoll.config.studies import Study
-from plimsoll.designs.program import words
-from plimsoll.features.try_program import change_words, program_answer
+from plimsoll.designs.program import change_words, program_answer, words
 from plimsoll.pages import junit
 
 

@@ -85,12 +85,14 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
             continue
         wanted, split = _spend(study, folder, budget, stage, runtimes, wanted), True
         found = table(study, folder)
+    sides = sides_of(found)
+    wanted = _look(study, folder, budget, sides, wanted)
     done = _complete(folder, _measurable(study, folder, FIRST, first))
     if not split and _needed(found, FIRST, study["program"]["width"]) > done:
-        # Nothing costs it for sure so far: the time that the steps would take may show whether something does.
+        # No container costs it for sure so far: the time that the steps would take may show whether one does.
         wanted = _spend(study, folder, budget, FIRST, first, wanted, until=REMEDY)
         found = table(study, folder)
-    _look(study, folder, budget, sides_of(found), wanted)
+        _look(study, folder, budget, [name for name in sides_of(found) if name not in sides], wanted)
     return found
 
 
@@ -105,21 +107,29 @@ def _no_time(stage: str) -> None:
     print(f"plimsoll: no time is left for {OF_STAGE[stage]}: more `minutes` in the study's file measure it.", flush=True)
 
 
-def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], before: dict[str, int]) -> None:
-    """Watch the program once in each of these runtimes, if there is time. Studies of older versions have no such runs."""
+def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], before: dict[str, int]) -> dict[str, int]:
+    """Watch the program once in each of these runtimes, if there is time. Return the blocks by cell.
+
+    Studies of older versions have no such runs.
+    """
     known = study["experiments"].get(LOOK, {}).get("runtime", [])
     new = [name for name in runtimes if name in known and not before.get(f"{LOOK}/{name}")]
-    if not new:
-        return
     each = OF_CONTAINER + SLOWED * study["program"]["expected_seconds"]
+    if not new:
+        return before
     if len(new) * each > budget.left(LOOK):
         _no_time(LOOK)
-        return
+        return before
     os.environ[noise.WAIT_UNTIL] = str(budget.end(LOOK))
     configuration.wish(new, "optional")
-    repetitions.ask(
-        folder, PROFILE, repetitions.RequestedRepetitions({**before, **{f"{LOOK}/{name}": 1 for name in new}}, exact=True)
-    )
+    wanted = {**before, **{f"{LOOK}/{name}": 1 for name in new}}
+    _make(folder, wanted)
+    return wanted
+
+
+def _make(folder: Path, wanted: dict[str, int]) -> None:
+    """Measure what is missing of these blocks by cell."""
+    repetitions.ask(folder, PROFILE, repetitions.RequestedRepetitions(wanted, exact=True))
     rounds.make([f"{folder}/observations.csv"], [])
 
 
@@ -221,8 +231,8 @@ def _spend(
         begun = time.monotonic()
         done = max(_measured(folder, cell) for cell in cells)
         wanted |= dict.fromkeys(cells, number)
-        repetitions.ask(folder, PROFILE, repetitions.RequestedRepetitions(wanted, exact=True))
-        rounds.make([f"{folder}/observations.csv"], [])
+        if not until or number > done:
+            _make(folder, wanted)
         new = max(_measured(folder, cell) for cell in cells) - done
         each = (time.monotonic() - begun) / new if new > 0 else block_seconds(study["program"], cells)
         affordable = number + max(0, math.floor(budget.left(end) / each))

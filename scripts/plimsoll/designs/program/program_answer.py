@@ -1,4 +1,4 @@
-"""The answer about a program: one sentence per default, what to do, and files for other programs."""
+"""The answer about a program, for its page and the terminal: one paragraph per default, and documents for other programs."""
 
 import math
 import shlex
@@ -8,16 +8,16 @@ from statistics import fmean, median, stdev
 
 import pandas as pd
 
-from plimsoll.analysis import collect, sample_sizes
+from plimsoll.analysis import sample_sizes
 from plimsoll.config.studies import Study
 from plimsoll.designs.program import effects, ladder, words
+from plimsoll.designs.program.change_words import MAKES_IT, amount, bound, compared, interval, is_time, per_cent, size
 from plimsoll.designs.program.effects import CONTAINER
 from plimsoll.designs.program.factors import BESIDE, FILES, FIRST, HOST, OTHER, REMEDY, SAME, STEPS
 from plimsoll.designs.program.side_differences import CHANCE, COSTLY, is_costly
 from plimsoll.errors import plain
-from plimsoll.features.try_program import folder_copy
-from plimsoll.features.try_program.change_words import MAKES_IT, amount, bound, compared, interval, is_time, per_cent, size
-from plimsoll.measuring import plan_file, record
+from plimsoll.interchange import Plan
+from plimsoll.measuring import record
 from plimsoll.pages.formats import capital, significant
 
 # An interval that has 0 in it, and reaches no further than this, shows that both sides are alike.
@@ -30,19 +30,18 @@ PLACES = {SAME: "in one {} container", OTHER: "in two {} containers"}
 
 def answer(
     study: Study, found: pd.DataFrame, starts: Mapping[str, float] | None = None, differences: Sequence[dict] = ()
-) -> list[str]:
-    """Return the answer in sentences: for each default what it costs, in which steps, and what an option gives back.
+) -> list[list[str]]:
+    """Return the answer in sentences, a list for each default: what it costs, in which steps, and what an option gives back.
 
     `starts` are the seconds that the start of each default takes. `differences` are those between the sides of each cost.
     """
     metric = study["metrics"][study["answer"]["metrics"][0]]
     [baseline] = study["answer"]["baseline"]["runtime"]
     found = _with_study(study, found, starts or {}, differences)
-    told = [
+    return [
         [*_of_default(row, metric, words.level("runtime", baseline), found), *_splitting(row.runtime, study, metric, found)]
         for row in _defaults(found, baseline).itertuples()
     ]
-    return [sentence for sentences in told for sentence in sentences]
 
 
 def _with_study(study: Study, found: pd.DataFrame, starts: Mapping[str, float], differences: Sequence[dict]) -> pd.DataFrame:
@@ -98,13 +97,11 @@ def silent(study: Study, observations: pd.DataFrame, known: Mapping[str, str]) -
     ]
 
 
-def uncounted(folder: Path) -> dict[str, str]:
+def uncounted(plan: Plan, runs: pd.DataFrame) -> dict[str, str]:
     """Return why runs of the first pass do not count, by runtime: the plan's reason, or the most frequent one of its runs.
 
-    `folder` has the study's results. Its runs.csv lists only runs that are planned.
+    `runs` is the table of the study's runs. It has only runs that are planned.
     """
-    plan = plan_file.read(folder / "plan.json")
-    runs = collect.table(folder / "runs.csv", plan["factors"])
     own = runs[(runs["stage"] == FIRST) & runs["reason"].notna()]
     frequent = {name: texts.mode().iloc[0] for name, texts in own.groupby("runtime")["reason"]}
     cells = [cell for cell in plan["cells"].values() if cell["stage"] == FIRST and cell["reason"]]
@@ -275,13 +272,45 @@ def losses(study: Study, found: pd.DataFrame) -> dict[str, float]:
     return {row.runtime: max(0.0, min(sign * row.low, sign * row.high)) for row in own.itertuples() if not math.isnan(row.low)}
 
 
+def of_parts(differences: Sequence[dict]) -> list[dict]:
+    """Return the differences between the two sides of each cost, without those of a whole whose parts are there too."""
+    files = any(one["adds"] == OTHER_FILES for one in differences)
+    steps = {one["runtime"] for one in differences if one["adds"] not in (effects.DEFAULT, CONTAINER, OTHER_FILES)}
+    containers = {one["runtime"] for one in differences if one["adds"] == CONTAINER}
+
+    def has_parts(one: dict) -> bool:
+        split = not steps.isdisjoint(ladder.levels(one["runtime"]))
+        return split or (one["adds"] == effects.DEFAULT and (files or one["runtime"] in containers))
+
+    return [one for one in differences if one["adds"] not in (effects.DEFAULT, CONTAINER) or not has_parts(one)]
+
+
 def reasons(differences: Sequence[dict]) -> list[str]:
     """Return lines for a terminal: the first differences that were observed between the two sides of each cost."""
     lines = []
-    for one in (one for one in differences if one["differs"] and one["adds"] not in (effects.DEFAULT, CONTAINER)):
-        lines.append(f"What differed ({one['adds']}):")
-        lines += [f"  {sentence}" for sentence in one["differs"][:MOST_LINES]]
+    for one in of_parts(differences):
+        if one["differs"]:
+            lines.append(f"What differed ({one['adds']}):")
+            lines += [f"  {sentence}" for sentence in one["differs"][:MOST_LINES]]
     return lines
+
+
+def paragraphs(
+    study: Study,
+    observations: pd.DataFrame,
+    found: pd.DataFrame,
+    differences: Sequence[dict] = (),
+    known: Mapping[str, str] | None = None,
+) -> list[list[str]]:
+    """Return the whole answer in sentences, a list for each paragraph. The first sentence of a paragraph is what it says.
+
+    `known` are reasons why no run of a runtime counts (`uncounted`).
+    """
+    times = effects.table(observations[observations["metric"] == "start"])
+    times = times[times["stage"] == FIRST]
+    told = answer(study, found, dict(zip(times["runtime"], times["value"], strict=True)), differences)
+    before, after = silent(study, observations, known or {}), neighbour(study, found)
+    return [*([sentence] for sentence in before), *told, *([sentence] for sentence in after)]
 
 
 def document(
@@ -295,16 +324,16 @@ def document(
 
     `known` are reasons why no run of a runtime counts (`uncounted`).
     """
-    every = effects.table(observations)
-    starts = every[(every["metric"] == "start") & (every["stage"] == FIRST)]
-    told = answer(study, found, dict(zip(starts["runtime"], starts["value"], strict=True)), differences)
+    told = paragraphs(study, observations, found, differences, known)
     return {
         "study": study["id"],
         "command": study["program"]["command"],
         "files": study["program"]["files"],
-        "answer": [*silent(study, observations, known or {}), *told, *neighbour(study, found)],
+        "answer": [sentence for paragraph in told for sentence in paragraph],
         "why": list(differences),
-        "comparisons": [{key: _plain(value) for key, value in row.items()} for row in every.to_dict("records")],
+        "comparisons": [
+            {key: _plain(value) for key, value in row.items()} for row in effects.table(observations).to_dict("records")
+        ],
     }
 
 
@@ -339,9 +368,3 @@ def _as_hyperfine(runs: Sequence[Mapping[str, float]]) -> dict:
         "max": max(times),
         "times": times,
     }
-
-
-def files(place: Path, study: str) -> list[Path]:
-    """Return the files that a study has made, for people: its page, and its tables."""
-    own = place / "results" / study
-    return [own / "report.html", own / "tables/ladder.csv", own / "try.json", *folder_copy.archives(place, study)[-1:]]
