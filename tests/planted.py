@@ -20,17 +20,6 @@ rm -f /dev/shm/planted
 grep -q '^Seccomp:.*2' /proc/self/status && sleep 0.3
 echo done
 """
-# Each of these alone, in a shorter program.
-SMALL_MEMORY = """
-dd if=/dev/zero of=/dev/shm/planted bs=1M count=70 2>/dev/null || sleep 0.06
-rm -f /dev/shm/planted
-echo done
-"""
-FILTERED = """
-i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done
-grep -q '^Seccomp:.*2' /proc/self/status && sleep 0.03
-echo done
-"""
 # Writes records to a file, each of which is on the disk before the next one, and sleeps if the file is in a container's layer.
 IN_LAYER = """
 dd if=/dev/zero of="$1" bs=4096 count=100 oflag=dsync 2>/dev/null
@@ -51,6 +40,31 @@ except PermissionError:
 open("/dev/shm/planted", "w").close()
 print("done")
 """
+# Computes, and sleeps where a call is refused, where /dev/shm is too small, and where /tmp is in a container's layer.
+IN_FOUR_STEPS = """
+import os, subprocess, time
+end = time.process_time() + 0.2
+while time.process_time() < end:
+    pass
+try:
+    os.close(os.memfd_create("planted"))
+except PermissionError:
+    time.sleep(0.08)
+try:
+    with open("/dev/shm/planted", "wb") as file:
+        file.write(bytes(70 << 20))
+except OSError:
+    time.sleep(0.08)
+os.remove("/dev/shm/planted")
+with open("/tmp/planted", "w") as file:
+    file.write("planted")
+os.remove("/tmp/planted")
+if subprocess.check_output(["stat", "-f", "-c", "%T", "/tmp"]) == b"overlayfs\\n":
+    time.sleep(0.08)
+print("done")
+"""
+# Where this program costs something with the client below.
+FOUR_STEPS = (LIMITS, LAYER, MEMORY, FILTER)
 # Docker's client, with options for every container: a quota of 80 % of a processor, and a filter that refuses one call.
 _CLIENT = """#!/bin/sh
 real={real} option=
