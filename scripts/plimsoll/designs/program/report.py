@@ -31,7 +31,7 @@ class Report(design.Report):
         return {
             "program": study["program"],
             "program_command": shlex.join(study["program"]["command"]),
-            "told": program_answer.paragraphs(study, observations, ladder, why, program_answer.uncounted(plan, runs)),
+            "paragraphs": program_answer.paragraphs(study, observations, ladder, why, program_answer.uncounted(plan, runs)),
             "ladder": _readable(ladder),
             "unit": study["metrics"][main]["unit"],
             "why": of_parts,
