@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from pathlib import Path
 
@@ -234,7 +235,7 @@ def test_folders_that_a_program_writes_in_a_containers_layers_are_seen(of_host, 
     client.output("import", str(archive), tag)
     try:
         writes = "; ".join(f"echo 1 >{folder}/new" for folder in (".", "/tmp", "/root/deep", "/var/lib/app"))
-        found = trial.layer_folders(of_command("sh", "-c", writes, limit=20.0), tag, {})
+        found = trial.layer_folders(of_command("sh", "-c", writes, limit=20.0), {"tag": tag}, {})
     finally:
         client.output("image", "rm", "--force", tag)
     assert sorted(found) == ["/root/deep", "/var/lib/app"]
@@ -258,11 +259,47 @@ def test_a_trial_that_is_ended_leaves_no_container(loaded, monkeypatch, raised, 
     monkeypatch.setattr(trial.process, "refuse_endless", look)
     # The timer itself is the program: it waits for ever.
     with pytest.raises(expected):
-        trial.in_container(of_command(f"/{TIMED}", "--pause", limit=60.0), tag, {})
+        trial.in_container(of_command(f"/{TIMED}", "--pause", limit=60.0), {"tag": tag}, {})
     end = time.monotonic() + 20
     while containers_of(tag) and time.monotonic() < end:
         time.sleep(0.1)
     assert containers_of(tag) == []
+
+
+@pytest.fixture
+def no_engine(tmp_path, monkeypatch):
+    """Let neither Docker nor Podman answer, as on a machine that has Apptainer alone. Images are in a store of their own."""
+    # A folder of PATH has no colon.
+    with tempfile.TemporaryDirectory(prefix="plimsoll-no-engine-") as folder:
+        for path in (Path(folder, name) for name in ("docker", "podman")):
+            path.write_text("#!/bin/sh\necho it is not here >&2\nexit 1\n")
+            path.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "images"))
+        yield
+
+
+@pytest.mark.usefixtures("no_engine")
+def test_without_an_engine_a_program_and_a_sif_are_measured_in_apptainer(tmp_path):
+    (work := tmp_path / "work").mkdir()
+    (work / "words.txt").write_text("b\na\n" * 10000)
+    refused = plimsoll(work, "try", "--packages", "make", "--", "make")
+    assert refused.returncode == 2 and "--packages: nothing that builds images works here" in refused.stderr
+    done = plimsoll(work, "try", "--dry-run", "--minutes", "1", "--width", "50%", "--", "sort", "words.txt")
+    assert done.returncode == 0, done.stderr
+    calm(work / "my-study")
+    done = plimsoll(work, "reproduce", "my-study.yaml", seconds=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads((work / "my-study/results/my-study/try.json").read_text())
+    assert "docker" in told["unavailable"] and any("Singularity" in sentence for sentence in told["answer"])
+    measured = {one["runtime"]: one["n"] for one in told["comparisons"] if one["metric"] == "wall" and one["against"] == "host"}
+    assert set(measured) == {"files", "singularity", "charliecloud"} and min(measured.values()) >= 5
+    # The SIF that was made of these files is an image too.
+    image = json.loads((work / "my-study/results/images/program.json").read_text())
+    shutil.copy(image["sif"], work / "solver.sif")
+    done = plimsoll(work, "try", "--dry-run", "--name", "sif", "--image", "solver.sif", "--", "sort", "words.txt")
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load((work / "my-sif.yaml").read_text())["experiments"]["first"]["runtime"] == ["host", *measured]
 
 
 def calm(folder) -> None:

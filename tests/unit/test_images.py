@@ -8,14 +8,17 @@ import select
 import shutil
 import subprocess
 import sys
+import tarfile
+from pathlib import Path
 
 import pytest
 from plimsoll import paths, runtimes
 from plimsoll.config import configuration
-from plimsoll.errors import ImageGone, PlimsollError
+from plimsoll.errors import ImageGone, PlimsollError, Unavailable
 from plimsoll.features.sessions import stages
 from plimsoll.images import bootstrap, builder, client, contents, debian, forms, image_comparison, restore, settings, store
 from plimsoll.runtimes import apptainer, docker, image_forms
+from plimsoll.runtimes.image_forms import unpacked_problem
 
 from tests.conftest import PROJECT
 
@@ -61,7 +64,8 @@ def test_an_image_follows_the_one_that_it_is_built_from(project):
 
 
 def test_an_image_has_every_form_unless_its_file_says_which(project):
-    assert settings.of_image("hpcc") == {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": "jars.lock"}
+    usual = {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": "jars.lock", "root": {}}
+    assert settings.of_image("hpcc") == usual
     assert settings.of_image("nesting")["forms"] == ["docker", "rootfs", "archive", "disk"]
     (project / "containers/nesting/image.yaml").write_text("forms: [docker]\nform: [x]\n")
     with pytest.raises(PlimsollError, match="image.yaml"):
@@ -125,6 +129,44 @@ def test_what_has_no_build_identifier_is_compared_by_its_checksum():
     there = {"/other": {"id": "y", "files": {"script": {"sha256": "a"}}}}
     (said,) = image_comparison.sentences({"tag": "t", "id": "x", "files": {"script": {"sha256": "b"}}}, there)
     assert said == "t has other build identifiers than the image of /other: script"
+
+
+@pytest.fixture
+def packed(project, tmp_path, monkeypatch):
+    """The recipe of an image of packed files, in a store of its own, on a machine without an engine."""
+    folder = project / "containers/packed"
+    folder.mkdir()
+    (folder / "timed").write_text("a timer")
+    (folder / "image.yaml").write_text("forms: [docker, sif, rootfs]\nroot: {files.tar: ., timed: opt/timed}\n")
+    with tarfile.open(folder / "files.tar", "w") as archive:
+        archive.add("/bin/sh", "bin/sh", filter=lambda member: member)
+    monkeypatch.setenv("PLIMSOLL_IMAGES", str(tmp_path / "images"))
+    monkeypatch.setattr(client, "command", no_engine)
+    monkeypatch.setattr(forms, "is_installed", lambda: False)
+    return folder
+
+
+def no_engine():
+    raise Unavailable("nothing that builds images works here")
+
+
+def test_an_image_of_packed_files_is_made_without_an_engine_and_once(packed):
+    made = builder.build("packed", "bootstrap")
+    root = Path(made["rootfs"])
+    assert (root / "opt/timed").read_text() == "a timer" and os.path.lexists(root / "bin/sh")
+    assert made["id"].startswith("sha256:") and len(made["id"]) == 71 and "sif" not in made
+    assert unpacked_problem(made) is None
+    (root / "opt/timed").write_text("still there")
+    assert builder.build("packed", "bootstrap") == made and (root / "opt/timed").read_text() == "still there"
+    (packed / "timed").write_text("another timer")
+    other = builder.build("packed", "bootstrap")
+    assert other["id"] != made["id"] and (Path(other["rootfs"]) / "opt/timed").read_text() == "another timer"
+
+
+def test_an_image_that_is_built_from_more_needs_an_engine(packed):
+    (packed / "image.yaml").write_text("forms: [docker, sif, rootfs]\n")
+    with pytest.raises(PlimsollError, match="packed could not be built: nothing that builds images works here"):
+        builder.build("packed", "bootstrap")
 
 
 @pytest.fixture

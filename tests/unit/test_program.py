@@ -12,7 +12,7 @@ import pytest
 from plimsoll import features, runtimes
 from plimsoll.designs.program import attempts, effects, ladder, outputs, process_view, program_answer, side_differences
 from plimsoll.designs.program.factors import FIRST, HOST, OWN_VALUES, REMEDY, STEPS
-from plimsoll.errors import Incomplete, PlimsollError
+from plimsoll.errors import Incomplete, PlimsollError, Unavailable
 from plimsoll.features.try_program import __main__ as trying
 from plimsoll.features.try_program import files, folder_copy, recipe, stages, study, study_options, trial
 from plimsoll.workloads.base import InvalidOutput
@@ -547,6 +547,25 @@ def test_an_image_beside_a_file_of_its_name_is_refused(monkeypatch, tmp_path):
     recipe._refuse_both("other")
     with pytest.raises(PlimsollError, match="./solver names the file"):
         recipe._refuse_both("solver")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"packages": ("make",)}, "--packages"),
+        ({"image": "solver:2"}, "--image solver:2"),
+        ({"image": "Dockerfile"}, "--image D"),
+    ],
+)
+def test_what_an_engine_would_build_is_refused_without_one(monkeypatch, tmp_path, given, told):
+    def none():
+        raise Unavailable("nothing that builds images works here")
+
+    monkeypatch.setattr(recipe.client, "command", none)
+    (tmp_path / "timed").touch()
+    with pytest.raises(PlimsollError, match=rf"^{told}.*: nothing that builds .* Nothing was measured. .* --image names a SIF"):
+        recipe.write(of_command("solver", **given), tmp_path / "recipe", tmp_path / "timed", pytest.fail)
+    assert not (tmp_path / "recipe/Dockerfile").exists()
 
 
 def test_a_metric_says_what_is_better():

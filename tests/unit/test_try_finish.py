@@ -60,8 +60,19 @@ def test_a_study_that_was_only_written_is_tried_in_a_container_once(place, monke
     assert COMMENT in place.file.read_text()
     assert yaml.safe_load((place.folder / "config/studies/my-x.yaml").read_text())["program"] == program(place)
     study.finish(place, pytest.fail)
-    [(options, tag, variables)] = tried
-    assert (options.command, tag, variables) == (("solver",), "plimsoll/program:1", {"A": "1"})
+    [(options, image, variables)] = tried
+    assert (options.command, image["tag"], variables) == (("solver",), "plimsoll/program:1", {"A": "1"})
+
+
+def test_a_study_that_no_container_can_try_keeps_what_this_host_showed(place, monkeypatch):
+    """Charliecloud is there alone."""
+    write(place)
+    before = program(place)
+    monkeypatch.setattr(trial.client, "works", lambda: False)
+    monkeypatch.setattr(trial.apptainer, "is_installed", lambda: False)
+    study.finish(place, pytest.fail)
+    del before["untried"]
+    assert program(place) == before
 
 
 def test_a_study_whose_answer_differs_in_a_container_is_refused_and_its_file_stays(place, monkeypatch):

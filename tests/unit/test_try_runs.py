@@ -155,9 +155,23 @@ def test_a_trial_in_a_container_gets_signals_and_any_folder(monkeypatch):
     made = []
     monkeypatch.setattr(trial.client, "command", lambda: ("docker",))
     monkeypatch.setattr(trial, "_tried", lambda options, command, *_: made.extend(command(Path("/a:b, c"), ["x"])))
-    trial.in_container(of_command("true"), "tag", {})
+    trial.in_container(of_command("true"), {"tag": "tag", "sif": "/store/image.sif"}, {})
     assert made[:2] == ["docker", "run"] and "--init" in made and made[-2:] == ["tag", "x"]
     assert "type=bind,source=/a:b," not in made and '"source=/a:b, c"' in made[made.index("--mount") + 1]
+
+
+def test_without_an_engine_the_trial_is_in_a_container_of_apptainer(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setattr(trial.client, "works", lambda: False)
+    monkeypatch.setattr(trial.apptainer, "is_installed", lambda: True)
+    monkeypatch.setattr(trial.apptainer, "executable", lambda: "apptainer")
+    monkeypatch.setattr(trial, "_tried", lambda options, command, *_: made.extend(command(tmp_path, ["x"])))
+    image = {"tag": "tag", "sif": "/store/image.sif"}
+    trial.in_container(of_command("true"), image, {})
+    assert made[:3] == ["apptainer", "exec", "--cleanenv"] and made[-2:] == [f"/{attempts.TIMED}", "x"]
+    assert "/store/image.sif" in made
+    # Volumes are a remedy of engines alone.
+    assert trial.layer_folders(of_command("true"), image, {}) == []
 
 
 METRIC = {"metrics": {"x": {"source": "json", "file": "out.json", "key": "x"}}}

@@ -22,6 +22,7 @@ from plimsoll.runtimes.commands import output
 
 from tests import privileges
 from tests.conftest import PROJECT, usual
+from tests.containers.test_try import calm
 from tests.faults.processes import below
 from tests.users.conftest import SET_USER_ID
 
@@ -190,6 +191,21 @@ def test_a_user_of_apptainer_alone_measures_with_an_image_from_a_file(without_do
         cell["runtime"]: cell["reason"] for cell in plan["cells"].values() if cell["reason"] and cell["hardware"] == "uma"
     }
     assert "needs root" in reasons["singularity-instance"] and "needs root" in reasons["singularity-cgroup"]
+
+
+def test_a_user_of_apptainer_alone_tries_a_program_of_this_host(without_docker):
+    user = without_docker
+    words = ("--dry-run", "--minutes", "1", "--width", "50%", "--runtimes", "singularity", "--", "sort", "/etc/services")
+    done = user.run("./plimsoll", "try", "--name", "sort", *words)
+    assert done.returncode == 0, done.stderr
+    calm(user.project.folder / "my-sort")
+    user.own(user.project.folder)
+    done = user.run("./plimsoll", "reproduce", "my-sort.yaml")
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads((user.project.folder / "my-sort/results/my-sort/try.json").read_text())
+    assert "needs root" in told["unavailable"]["files"] and "docker" in told["unavailable"]
+    measured = {one["runtime"]: one["n"] for one in told["comparisons"] if one["metric"] == "wall"}
+    assert measured.keys() == {"singularity"} and measured["singularity"] >= 5
 
 
 @pytest.mark.long

@@ -11,8 +11,8 @@ class Status(IntEnum):
 
     meaning: str
 
-    DONE = 0, "all of what was asked for is there, and nothing is worse"
-    INCOMPLETE = 1, "something is worse, or not all of what was asked for is there. What was measured is kept"
+    DONE = 0, "all that the command names is there, and nothing is worse"
+    INCOMPLETE = 1, "something is worse, or not all that the command names is there. What was measured is kept"
     USAGE = 2, "the command cannot be carried out as it was typed, and nothing was done. `compare`: the sets cannot be compared"
     SET_UP = 3, "set-up could not install what is needed, and nothing was measured"
     INTERRUPTED = 130, "Ctrl-C or SIGTERM. What was measured is kept, and the same command goes on"

@@ -7,6 +7,8 @@ containers/<image>/image.yaml declares how it is built. Each key is optional:
 - `stages`: stages of its Dockerfile that are images of their own.
 - `from`: another image that it is built on.
 - `jars`: the file that lists the jars it needs.
+- `root`: the files of the recipe that make up the whole image, each with its path in it. An archive has the folder into
+  which it is unpacked.
 
 containers/<image>/contents.yaml declares what is in it:
 
@@ -64,7 +66,8 @@ def identity(name: str, base: str) -> str:
 def build(name: str, base: str) -> Image:
     """Build containers/<name>/ if that was not done before, and return the image's description.
 
-    An image that was taken from a file (plimsoll.features.image_file.portable) is not built, and needs no engine. Raise
+    An image that was taken from a file (plimsoll.features.image_file.portable) is not built, and needs no engine. One with a
+    `root` needs none either: without an engine it has no form of an engine's, and its `id` is a digest of these files. Raise
     PlimsollError if a step fails.
 
     The description has these keys:
@@ -84,6 +87,9 @@ def build(name: str, base: str) -> Image:
     try:
         if brought := _brought(folder / store.DESCRIPTION):
             return brought
+        if given["root"] and not client.works():
+            say(f"unpacking {tag} without an engine", "images")
+            return forms.assemble(tag, folder, {paths.recipe(name) / file: place for file, place in given["root"].items()})
         # Fail before anything that takes time.
         client.command()
         if given["forms"] == ["docker"]:
@@ -109,7 +115,7 @@ def packages(names: Iterable[str], base: str) -> list[str]:
 
     The list is empty if the base comes from a registry or was built before, if all images exist, or if no engine works.
     """
-    if not bootstrap.is_meant(base) or not _engine() or client.image_id(bootstrap.tag(base)):
+    if not bootstrap.is_meant(base) or not client.works() or client.image_id(bootstrap.tag(base)):
         return []
     there = (client.image_id(f"plimsoll/{name}:{identity(name, base)}") for name in names)
     return [] if all(there) else ["mmdebstrap"]
@@ -122,18 +128,11 @@ def _brought(path: Path) -> dict | None:
     one by the same recipe.
     """
     description = store.read_description(path)
-    if description is None or not _engine():
+    if description is None or not client.works():
         return description if description and "rootfs" in description else None
     if not store.in_engine(description) and (path.parent / store.ARCHIVE).is_file():
         store.load(description)
     return None
-
-
-def _engine() -> bool:
-    try:
-        return bool(client.command())
-    except Unavailable:
-        return False
 
 
 def _noted(path: Path, made: dict) -> dict | None:

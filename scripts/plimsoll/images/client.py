@@ -26,6 +26,14 @@ def command() -> tuple[str, ...]:
     raise Unavailable(f"nothing that builds images works here ({'; '.join(reasons)})")
 
 
+def works() -> bool:
+    """Return whether an engine works for this user."""
+    try:
+        return bool(command())
+    except Unavailable:
+        return False
+
+
 def build_options() -> tuple[str, ...]:
     """Return the options with which the steps of a build reach the network."""
     # Rootless container networks need a device that not every user may use.

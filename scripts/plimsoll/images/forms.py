@@ -1,11 +1,12 @@
-"""Forms of an image that are files. They are all made from the image in the engine, and moved into place together."""
+"""Forms of an image that are files. They are all made from the same files, and moved into place together."""
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from plimsoll.errors import Unavailable
@@ -39,39 +40,72 @@ def unpack(tag: str, folder: Path, stages: Mapping[str, StageOfImage]) -> dict:
 
     Raise Unavailable if a step fails.
     """
-    name = name_of(tag)
-    stated, forms = contents.declaration(name), settings.of_image(name)["forms"]
+    with _replacing(folder) as new:
+        _unpack(tag, new / ROOTFS)
+        description: dict = {"tag": tag, "id": client.image_id(tag), **({"stages": dict(stages)} if stages else {})}
+        store.save(new / store.ARCHIVE, store.tags(description))
+        if "archive" in settings.of_image(name_of(tag))["forms"]:
+            store.save(new / ALONE, [tag])
+            description["archive"] = str(folder / ALONE)
+        return _described(description, new, folder, f"docker-archive://{new / store.ARCHIVE}")
+
+
+def assemble(tag: str, folder: Path, files: Mapping[Path, str]) -> dict:
+    """Make the forms of an image that are files, without an engine. Return the image's description.
+
+    `files` make up the whole image. Each has its path in the image, and an archive the folder into which it is unpacked. Raise
+    Unavailable if a step fails.
+    """
+    with _replacing(folder) as new:
+        for path, place in files.items():
+            target = new / ROOTFS / place
+            if path.suffix == ".tar":
+                output(["tar", "--extract", "--directory", str(target), "--file", str(path)], 300)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, target)
+        digest = hashlib.sha256("".join(map(sha256, files)).encode()).hexdigest()
+        return _described({"tag": tag, "id": f"sha256:{digest}"}, new, folder, str(new / ROOTFS))
+
+
+@contextlib.contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """Yield a folder with an empty one for an image's files. At the end it takes the place of `folder`."""
     new = folder.with_name(f".{folder.name}-{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     (new / ROOTFS).mkdir(parents=True)
     try:
-        _unpack(tag, new / ROOTFS)
-        description: dict = {"tag": tag, "id": client.image_id(tag), **({"stages": dict(stages)} if stages else {})}
-        store.save(new / store.ARCHIVE, store.tags(description))
-        # Without Apptainer the SIF has no use.
-        if "sif" in forms and is_installed():
-            _pack(new / store.ARCHIVE, new / SIF)
-            description["sif"] = str(folder / SIF)
-        if "archive" in forms:
-            store.save(new / ALONE, [tag])
-            description["archive"] = str(folder / ALONE)
-        # Only virtual machines need it, and they need other tools too that not every host has.
-        if "disk" in forms and shutil.which(DISK_MAKER):
-            output([DISK_MAKER, str(new / ROOTFS), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
-            description["disk"] = str(folder / DISK)
-        sums = {name: sha256(new / name) for name in (SIF, ALONE, DISK) if (new / name).is_file()}
-        (new / SUMS).write_text(json.dumps(sums, indent=1))
-        description |= {
-            "rootfs": str(folder / ROOTFS),
-            "files": contents.files(new / ROOTFS, stated["programs"]),
-            "versions": contents.versions(new / ROOTFS, stated["versions"]),
-        }
-        (new / store.DESCRIPTION).write_text(json.dumps(description, indent=1))
+        yield new
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
-        return description
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _described(description: dict, new: Path, folder: Path, source: str) -> dict:
+    """Add the forms that are made of an image's unpacked files, and return its description, which is saved beside them.
+
+    The forms are in the folder `new`, which becomes `folder`. Apptainer makes the SIF from the image's `source`.
+    """
+    name = name_of(description["tag"])
+    stated, forms = contents.declaration(name), settings.of_image(name)["forms"]
+    # Without Apptainer the SIF has no use.
+    if "sif" in forms and is_installed():
+        _pack(source, new / SIF)
+        description["sif"] = str(folder / SIF)
+    # Only virtual machines need it, and they need other tools too that not every host has.
+    if "disk" in forms and shutil.which(DISK_MAKER):
+        output([DISK_MAKER, str(new / ROOTFS), str(new / DISK), *AS_IT_IS, "-no-progress", "-quiet"], 300)
+        description["disk"] = str(folder / DISK)
+    sums = {name: sha256(new / name) for name in (SIF, ALONE, DISK) if (new / name).is_file()}
+    (new / SUMS).write_text(json.dumps(sums, indent=1))
+    description |= {
+        "rootfs": str(folder / ROOTFS),
+        "files": contents.files(new / ROOTFS, stated["programs"]),
+        "versions": contents.versions(new / ROOTFS, stated["versions"]),
+    }
+    (new / store.DESCRIPTION).write_text(json.dumps(description, indent=1))
+    return description
 
 
 def sha256(path: Path) -> str:
@@ -105,8 +139,8 @@ def _remove_abandoned() -> None:
             client.output("rm", container)
 
 
-def _pack(archive: Path, sif: Path) -> None:
-    """Make a SIF from a Docker archive. It is uncompressed if this Apptainer or Singularity has the option for that."""
+def _pack(source: str, sif: Path) -> None:
+    """Make a SIF from an image as Apptainer names it. It is uncompressed if this Apptainer or Singularity has the option."""
     known = UNCOMPRESSED[0] in output([executable(), "build", "--help"])
     options = ["--force", "--disable-cache", *(UNCOMPRESSED if known else ())]
-    output([executable(), "build", *options, str(sif), f"docker-archive://{archive}"], 900)
+    output([executable(), "build", *options, str(sif), source], 900)

@@ -5,14 +5,14 @@ from pathlib import Path
 from plimsoll import paths
 from plimsoll.config import yaml_files
 
-ALL = {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": None}
+ALL = {"forms": ["docker", "sif", "rootfs"], "stages": [], "from": None, "jars": None, "root": {}}
 
 
 def of_image(name: str) -> dict:
-    """Return `forms`, `stages`, `from` and `jars` of containers/<name>/image.yaml.
+    """Return `forms`, `stages`, `from`, `jars` and `root` of containers/<name>/image.yaml.
 
-    The defaults are every form, no stage, no other image and no jars. Raise PlimsollError if the file does not fit its
-    schema.
+    The defaults are every form, no stage, no other image, no jars and no files. Raise PlimsollError if the file does not fit
+    its schema.
     """
     path = paths.recipe(name) / "image.yaml"
     return {**ALL, **(yaml_files.load(path, "image") if path.is_file() else {})}

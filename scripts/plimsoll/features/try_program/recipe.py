@@ -16,6 +16,11 @@ from plimsoll.images import client
 
 IMAGE = "program"
 PACKED, TIMER = "files.tar", "timed"
+FROM_PACKED = f"FROM scratch\nADD {PACKED} /\n"
+# Says of what an image is made where no engine builds it.
+ROOT_OF_IMAGE = f"root: {{{PACKED}: ., {TIMER}: {attempts.TIMED}}}\n"
+# Endings of images that Apptainer reads.
+OF_APPTAINER = (".sif", ".def")
 ROOT = ("root", "0")
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*(?:=[A-Za-z0-9.+:~-]+)?")
 TIMED = f'COPY {TIMER} /{attempts.TIMED}\nCMD ["/{attempts.TIMED}", "--pause"]\n'
@@ -35,7 +40,10 @@ def write(options: StudyOptions, folder: Path, timer: Path, tell: Callable[[str]
     folder.mkdir(parents=True)
     shutil.copy2(timer, folder / TIMER)
     (folder / TIMER).chmod(0o755)
-    (folder / "image.yaml").write_text("forms: [docker, sif, rootfs]\n")
+    packed = not options.packages and (not options.image or Path(options.image).suffix in OF_APPTAINER)
+    if not packed:
+        _refuse_without_engine(options)
+    (folder / "image.yaml").write_text(f"forms: [docker, sif, rootfs]\n{ROOT_OF_IMAGE if packed else ''}")
     if options.packages:
         text, told = _of_packages(options.packages), f"Debian packages: {', '.join(options.packages)}"
     elif options.image:
@@ -47,9 +55,21 @@ def write(options: StudyOptions, folder: Path, timer: Path, tell: Callable[[str]
         for path in needed:
             tell(f"  {path}")
         files.pack(needed, folder / PACKED)
-        text, told = f"FROM scratch\nADD {PACKED} /\n", f"{len(needed)} files of this host"
+        text, told = FROM_PACKED, f"{len(needed)} files of this host"
     (folder / "Dockerfile").write_text(f"{text}{TIMED}")
     return Written(told, variables)
+
+
+def _refuse_without_engine(options: StudyOptions) -> None:
+    """Raise PlimsollError if no engine works that could build the image."""
+    try:
+        client.command()
+    except Unavailable as problem:
+        given = "--packages" if options.packages else f"--image {options.image}"
+        raise PlimsollError(
+            f"{given}: {problem}. Nothing was measured. Without Docker and Podman, the image is made of this host's files, or "
+            "--image names a SIF or an Apptainer definition."
+        ) from problem
 
 
 def _of_packages(packages: tuple[str, ...]) -> str:
@@ -70,10 +90,8 @@ def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[st
     """
     path = Path(image)
     _refuse_both(image)
-    if path.suffix == ".sif" or path.suffix == ".def":
-        return f"FROM scratch\nADD {PACKED} /\n", sif.unpack(path, folder / PACKED)
-    # Without an engine, its reason is the message, and not that the image is missing.
-    client.command()
+    if path.suffix in OF_APPTAINER:
+        return FROM_PACKED, sif.unpack(path, folder / PACKED)
     tag = _tag(path) if path.exists() else image
     try:
         architecture = client.output("image", "inspect", "--format", "{{.Architecture}}", tag).strip()

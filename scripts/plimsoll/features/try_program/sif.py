@@ -1,8 +1,8 @@
 """The files and the variables of a SIF, or of an Apptainer definition."""
 
 import re
-import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from plimsoll.errors import PlimsollError, Unavailable
@@ -21,19 +21,26 @@ def unpack(path: Path, target: Path) -> dict[str, str]:
     """
     if not path.is_file():
         raise PlimsollError(f"There is no file {path}: nothing was measured.")
-    sandbox = target.with_name("sandbox")
-    try:
-        words = [executable(), "build", "--sandbox", "--force", str(sandbox), str(path)]
-        done = subprocess.run(words, capture_output=True, text=True)
-    except Unavailable as problem:
-        raise PlimsollError(f"{path} needs Apptainer: {problem}.") from problem
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["it said nothing"]
-        raise PlimsollError(f"Apptainer could not unpack {path}: {said[-1]}.")
-    found = variables(sandbox)
-    subprocess.run(["tar", "--create", "--file", str(target), *LEFT_OUT, "--directory", str(sandbox), "."], check=True)
-    shutil.rmtree(sandbox)
+    # Apptainer takes a colon or a comma in the path of a sandbox for the end of the path.
+    with tempfile.TemporaryDirectory(prefix="plimsoll-sif-") as temporary:
+        sandbox = Path(temporary, "sandbox")
+        try:
+            words = [executable(), "build", "--sandbox", str(sandbox), str(path)]
+            done = subprocess.run(words, capture_output=True, text=True)
+        except Unavailable as problem:
+            raise PlimsollError(f"{path} needs Apptainer: {problem}.") from problem
+        if done.returncode:
+            raise PlimsollError(f"Apptainer could not unpack {path}: {_reason(done.stderr)}. Nothing was measured.")
+        found = variables(sandbox)
+        subprocess.run(["tar", "--create", "--file", str(target), *LEFT_OUT, "--directory", str(sandbox), "."], check=True)
     return found
+
+
+def _reason(text: str) -> str:
+    """Return the first error that Apptainer printed, in one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = (line.partition(":")[2].strip() for line in lines if line.startswith(("ERROR:", "FATAL:")))
+    return next(errors, lines[-1] if lines else "it said nothing").rstrip(".")
 
 
 def variables(sandbox: Path) -> dict[str, str]:

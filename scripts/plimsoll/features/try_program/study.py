@@ -21,6 +21,7 @@ from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, re
 from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.features.try_program.trial import TrialResult
+from plimsoll.interchange import Image
 
 ID = "my-{name}"
 PROFILE = "quick"
@@ -165,27 +166,28 @@ def finish(place: Place, tell: Callable[[str], None]) -> None:
         raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
     if options.ranks:
         ranks.refuse_image(Path(image["rootfs"]))
-    content["program"] |= _of_container(options, image["tag"], content["program"])
+    content["program"] |= _of_container(options, image, content["program"])
     if "output" not in content["program"]:
         tell("Its output differs from run to run, so outputs are not compared: --filter PATTERN names what may differ.")
     _note(place.file, content)
     write_study(place.folder / "config", content)
 
 
-def _of_container(options: StudyOptions, tag: str, program: dict) -> dict:
-    """Return the keys of a study's program that a trial in a container of its image shows.
+def _of_container(options: StudyOptions, image: Image, program: dict) -> dict:
+    """Return the keys of a study's program that a trial in a container of its image shows; none if there can be no trial.
 
     Raise PlimsollError if the program cannot be measured there, or if its output is another than on this host.
     """
     variables = program.get("image_variables", {})
-    tried = trial.in_container(options, tag, variables)
+    if not (tried := trial.in_container(options, image, variables)):
+        return {}
     if "not_installed" not in program and program.get("output") not in (None, *tried.outputs):
         raise PlimsollError(
             "The program's output differs between this host and a container, so its times mean nothing: --filter PATTERN names "
             "what may differ, and --check COMMAND says whether an answer is right."
         )
     # mpirun starts ranks itself, so that the timer cannot watch them.
-    written = [] if options.ranks else trial.layer_folders(options, tag, variables)
+    written = [] if options.ranks else trial.layer_folders(options, image, variables)
     of_trial = study_content.of_trial(tried) if "not_installed" in program else {}
     return {**of_trial, **({"written": written} if written else {})}
 

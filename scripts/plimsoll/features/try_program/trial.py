@@ -16,10 +16,12 @@ from plimsoll.features.try_program import folder_copy, ranks
 from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.host.disk import Room
 from plimsoll.images import client
+from plimsoll.interchange import Image
 from plimsoll.measuring import process
 from plimsoll.measuring.watch import Stops, Watch
 from plimsoll.pages.formats import capital
-from plimsoll.runtimes import mounts, steps
+from plimsoll.runtimes import apptainer, mounts, steps
+from plimsoll.runtimes.base import Spec
 from plimsoll.workloads.base import InvalidOutput
 
 # Runs of a trial, after one that warms up.
@@ -63,34 +65,42 @@ def refuse_other_program(options: StudyOptions) -> None:
         )
 
 
-def in_container(options: StudyOptions, tag: str, variables: dict[str, str]) -> TrialResult:
-    """Run the program in a container of an image, with the image's variables.
+def in_container(options: StudyOptions, image: Image, variables: dict[str, str]) -> TrialResult | None:
+    """Run the program in a container of an image, with the image's variables: the engine's, or Apptainer's without one.
 
-    Raise PlimsollError, in one sentence, if it cannot be measured.
+    Return None if neither works here. Raise PlimsollError, in one sentence, if it cannot be measured.
     """
-    return _tried(options, partial(_contained, tag), "in a container of its image", variables)
+    if not client.works() and not apptainer.is_installed():
+        return None
+    return _tried(options, partial(_contained, image), "in a container of its image", variables)
 
 
-def layer_folders(options: StudyOptions, tag: str, variables: dict[str, str]) -> list[str]:
+def layer_folders(options: StudyOptions, image: Image, variables: dict[str, str]) -> list[str]:
     """Return the folders of a container's own layers in which the program opens files for writing.
 
-    Folders that a remedy makes volumes of anyway are left out. It is empty for a program that cannot be watched.
+    Folders that a remedy makes volumes of anyway are left out. It is empty for a program that cannot be watched, and without
+    an engine, whose containers alone have such layers.
     """
+    if not client.works():
+        return []
     with tempfile.TemporaryDirectory(prefix="plimsoll-try-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         _fill(options, folder, folder / "given" if options.folder else None, variables)
         words = [str(folder), f"{options.limit:g}", watched_run.COUNT, *options.command]
         with contextlib.suppress(TimeoutError, Unavailable):
-            _started(_contained(tag, folder, words), folder, options.limit + AROUND)
+            _started(_contained(image, folder, words), folder, options.limit + AROUND)
         found = watched_run.layer_folders(folder)
     return [one for one in found if not any(Path(one).is_relative_to(place) for place in steps.WRITTEN) and ":" not in one]
 
 
-def _contained(tag: str, folder: Path, words: list[str]) -> list[str]:
+def _contained(image: Image, folder: Path, words: list[str]) -> list[str]:
     """Return the command that starts the timer in a container of an image, with a folder and words."""
+    timer = f"/{attempts.TIMED}"
+    if not client.works():
+        return [*apptainer.execute(Spec(run="try", name="try", image=image, folder=folder), "--cleanenv"), timer, *words]
     # The engine passes signals on to the container, in which a first process of its own would ignore them (--init).
-    settings = ["--rm", "--init", *mounts.bind(folder, folder), "--entrypoint", f"/{attempts.TIMED}"]
-    return [*client.command(), "run", *settings, tag, *words]
+    settings = ["--rm", "--init", *mounts.bind(folder, folder), "--entrypoint", timer]
+    return [*client.command(), "run", *settings, image["tag"], *words]
 
 
 def _tried(options: StudyOptions, command, where: str, of_image: dict[str, str] | None = None) -> TrialResult:
