@@ -8,7 +8,8 @@ import subprocess
 import pytest
 import yaml
 from plimsoll import designs, measure, paths, runtimes
-from plimsoll.designs.program.factors import FIRST
+from plimsoll.designs.program import watched_run
+from plimsoll.designs.program.factors import FIRST, LOOK
 from plimsoll.errors import Unavailable
 from plimsoll.features.try_program import start, study
 from plimsoll.measuring import lock
@@ -109,6 +110,22 @@ def test_ranks_are_timed_and_what_carried_their_messages_is_seen(ring, runtime, 
     assert 0 < timed["values"]["wall"] < 60 and timed["values"]["processor"] > 0 and timed["values"]["start"] > 0
     assert timed["output"] == ring[1]["program"]["output"]
     assert any("libmpi" in path for path in found["mapped"]) and found["inside"]["processors"]
+
+
+@pytest.mark.parametrize("runtime", ["docker", "docker-split", "singularity-split"])
+def test_the_first_rank_is_watched_on_both_sides_of_a_step(ring, runtime):
+    before, after = attempted(ring, "host", LOOK), attempted(ring, runtime, LOOK)
+    for found in (before, after):
+        assert found["status"] == "valid" and found["timed"] == [], found["reason"]
+        assert found["looked"]["traced"] and any("libmpi" in path for path in found["mapped"])
+        assert found["looked"]["counts"]["tasks at once"] >= 1
+    refusing = "process_vm_readv (EPERM)"
+    assert refusing not in before["looked"]["refused"]
+    assert (refusing in after["looked"]["refused"]) == (runtime == "docker"), after["looked"]
+    told = watched_run.differences(before["looked"], after["looked"])
+    assert any(sentence.startswith("system calls refused only after: ") and refusing in sentence for sentence in told) == (
+        runtime == "docker"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from plimsoll.designs.program.factors import FILES, FIRST, HOST, LOOK, REMEDY, S
 from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import __main__ as trying
 from plimsoll.features.try_program import stages, study, study_content, trial
+from plimsoll.features.try_program.ranks import Ranks
 
 from tests.unit.test_program import DOCKER, STUDY, of_command, of_minutes, sentences, world
 
@@ -159,6 +160,15 @@ def test_the_steps_of_a_study_have_this_host_if_the_program_runs_on_it():
         assert made[STEPS]["runtime"] == [*lowest, *DOCKER[1:]] and made[FIRST]["runtime"] == [*lowest, "docker"]
 
 
+@pytest.mark.parametrize("of_ranks", [None, Ranks(2, True, 2)])
+def test_every_level_of_a_study_can_be_watched_and_so_can_levels_of_ranks(of_ranks):
+    asked = of_command("solver", name="x", minutes=5.0, width=0.01, limit=60.0, ranks=of_ranks)
+    defaults = ["docker", *(["docker-split"] if of_ranks else [])]
+    made = study_content.of_study(asked, "my-x", "the files", None, defaults, None)["experiments"]
+    assert {*made[FIRST]["runtime"], *made[STEPS]["runtime"]} == set(made[LOOK]["runtime"])
+    assert ("docker-shared" in made[LOOK]["runtime"]) == bool(of_ranks)
+
+
 @pytest.fixture
 def unavailable(monkeypatch, tmp_path):
     """A folder with a plan in which the image's files cannot be measured."""
@@ -259,7 +269,7 @@ def test_folders_of_layers_are_looked_for_once_in_a_container(monkeypatch, probl
 
     monkeypatch.setattr(trial.client, "command", lambda: ("docker",))
     monkeypatch.setattr(trial, "_started", start)
-    assert trial.layer_folders(of_command("solver", "case.txt", limit=5.0), "tag", {}) == ["/data"]
+    assert trial.layer_folders(of_command("solver", "case.txt", limit=5.0), {"tag": "tag"}, {}) == ["/data"]
     [(words, limit)] = started
     assert words[0] == "docker" and words[-4:] == ["5", watched_run.COUNT, "solver", "case.txt"]
     assert limit == 5.0 + trial.AROUND

@@ -46,7 +46,7 @@ def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variabl
     enter = lambda words: [str(built), *words]  # noqa: E731 - a name for one expression
     subprocess.run(enter([str(folder), f"{limit:g}", watched_run.COUNT, *command]), check=True, timeout=120)
     mapped = dict.fromkeys(line.split()[-1] for line in (folder / "mapped").read_text().splitlines() if "/" in line)
-    return watched_run.read(folder, mapped, enter)
+    return watched_run.read(folder, folder, mapped, enter)
 
 
 def test_a_watched_program_shows_threads_arenas_refused_calls_and_what_it_writes(built, tmp_path):
@@ -82,7 +82,9 @@ def test_what_libraries_print_of_their_choices_is_read(tmp_path):
     )
     (tmp_path / "variables").write_text("A=1=2\0HOME=/root\0OPENBLAS_VERBOSE=2\0")
     (tmp_path / "0/stderr.txt").write_text("Core: SkylakeX\nCore: SkylakeX\n  [host] OMP_NUM_THREADS = '4'\n")
-    seen = watched_run.read(tmp_path, {"/lib/libc.musl.so.1": "none"}, lambda words: pytest.fail("it has no such loader"))
+    seen = watched_run.read(
+        tmp_path, tmp_path, {"/lib/libc.musl.so.1": "none"}, lambda words: pytest.fail("it has no such loader")
+    )
     assert seen["settings"] == {
         "variable A": "1=2",
         "kernels of OpenBLAS": "SkylakeX",

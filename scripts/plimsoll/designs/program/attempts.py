@@ -116,7 +116,7 @@ class ProgramRun(Run):
     def _looked(self, node: Node) -> dict:
         """Return what a watched run showed. It has no times."""
         known = self._seen()
-        looked = watched_run.read(self.folder, known["mapped"], lambda words: self._inside(node, words))
+        looked = watched_run.read(self.folder, self.noted, known["mapped"], lambda words: self._inside(node, words))
         return {"timed": [], **known, "looked": looked}
 
     def take_down(self) -> None:

@@ -11,7 +11,7 @@ import time
 from itertools import permutations
 from pathlib import Path
 
-from plimsoll.designs.program import ladder, outputs, quotas
+from plimsoll.designs.program import ladder, outputs, quotas, watched_run
 from plimsoll.designs.program.factors import HOST
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk, topology
@@ -93,7 +93,11 @@ class OfRanks:
                 self._launch(run)
         finally:
             took = time.monotonic() - begun
-            span, self.waited = quotas.apart(before, snapshot(), self.attempt.machine.mounted)
+            after = snapshot()
+            if self.looks:
+                # It is not timed, so nothing disturbs it.
+                before, after = after, snapshot()
+            span, self.waited = quotas.apart(before, after, self.attempt.machine.mounted)
             self.spans.append(span)
         return took
 
@@ -111,7 +115,8 @@ class OfRanks:
     def _command(self, run: int, folder: Path) -> tuple[list[str], dict[str, str]]:
         """Return the command on this host that starts the ranks, and its variables besides those of the run."""
         first = self.nodes[0]
-        program = [self.timer(first), "--rank", str(self.folder), str(run), *self.cell["command"]]
+        which = watched_run.COUNT if self.looks else str(run)
+        program = [self.timer(first), "--rank", str(self.folder), which, *self.cell["command"]]
         if self.cell["runtime"] in ladder.SPLIT:
             everywhere = {**topology.everything_here(), "cores": [], "slots": []}
             places = [everywhere] * len(self.nodes)
@@ -132,6 +137,11 @@ class OfRanks:
         made = [whole(run, reports_of(self.folder / str(run), self.ranks)) for run in range(self.number)]
         self.well = True
         return made
+
+    def _looked(self, node: Node) -> dict:
+        """Return what the watched rank 0 showed."""
+        self.well = True
+        return super()._looked(node)
 
     def _around(self, took: float, made: list[dict]) -> float:
         """Return the seconds that an mpirun took beside the program, in the mean."""

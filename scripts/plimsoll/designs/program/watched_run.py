@@ -60,12 +60,12 @@ TOLD_FACTOR = 1.5
 OWN = ("PATH", "HOME", "LANG", "PLIMSOLL_RUN", *VARIABLES)
 
 
-def read(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]) -> WatchedRun:
-    """Return what was seen of a watched run in `folder`, which mapped these files.
+def read(folder: Path, noted: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]) -> WatchedRun:
+    """Return what was seen of a watched run in `folder`, which mapped these files. The timer's notes are in `noted`.
 
     `enter` makes a command that runs another program as the watched one was run: in the same node, by the timer.
     """
-    traced = _of_timer(run_files.text(folder / "looked", MOST_BYTES), folder)
+    traced = _of_timer(run_files.text(noted / "looked", MOST_BYTES), folder)
     said = run_files.text(folder / "0/stderr.txt", MOST_BYTES)
     chosen = {name: ", ".join(dict.fromkeys(pattern.findall(said))) for name, pattern in PRINTED.items()}
     own = {f"variable {name}": value for name, value in _variables(folder).items() if name not in OWN}

@@ -82,8 +82,7 @@ def _experiments(options: StudyOptions, on_host: bool, defaults: Sequence[str]) 
         FIRST: {"section": "ours", "runtime": first},
         STEPS: {"section": "ours", "runtime": steps},
         REMEDY: {"section": "ours", "runtime": remedies(defaults)},
-        # mpirun starts ranks itself, so that the timer cannot watch them.
-        **({} if options.ranks else {LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))}}),
+        LOOK: {"section": "ours", "runtime": list(dict.fromkeys([*first, *steps]))},
         **(neighbour_runs.experiments(first, defaults) if options.beside else {}),
     }
 

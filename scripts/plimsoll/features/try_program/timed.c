@@ -15,7 +15,7 @@
  *
  * With --rank it is started by mpirun, once per rank, and runs the program once. It writes FOLDER/RUN/ranks/RANK.json, with
  * the times at which the rank began and ended. In run 0 it also notes what carried the rank's messages, and rank 0 has the files
- * `inside` and `mapped` in FOLDER/RUN.
+ * `inside` and `mapped` in FOLDER/RUN. If RUN is `look`, it is run 0, and rank 0 is watched: it has FOLDER/0/looked, and no times.
  *
  * It is linked statically, so that the same bits run in every image and on the host.
  */
@@ -411,6 +411,7 @@ static void become_rank(const char *place, char **program, char **variables) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(path, sizeof path, "%s/work", place);
     if (chdir(path)) fail(path);
+    if (looks) wait_for_look();
     environ = variables;
     execvp(program[0], program);
     fail(program[0]);
@@ -447,7 +448,7 @@ static void report_carried(FILE *report) {
     fprintf(report, "]}\n");
 }
 
-static int run_rank(const char *folder, int number, char **program) {
+static int run_rank(const char *folder, const char *word, char **program) {
     char place[FOLDER_BYTES], path[PATH_BYTES], part[PATH_BYTES];
     const char *named = getenv("OMPI_COMM_WORLD_RANK");
     struct rusage used;
@@ -456,7 +457,8 @@ static int run_rank(const char *folder, int number, char **program) {
         fprintf(stderr, "timed: no rank of Open MPI's\n");
         return CANNOT_START;
     }
-    int rank = atoi(named);
+    int rank = atoi(named), number = atoi(word);
+    looks = rank == 0 && !strcmp(word, "look");
     snprintf(place, sizeof place, "%s/%d", folder, number);
     snprintf(path, sizeof path, "%s/variables", folder);
     char **variables = variables_of_rank(path);
@@ -467,6 +469,10 @@ static int run_rank(const char *folder, int number, char **program) {
     running = fork();
     if (running < 0) fail("fork");
     if (!running) become_rank(place, program, variables);
+    if (looks) {
+        look_at(running, place, &late);
+        return 0;
+    }
     if (number == 0) watch_rank(running, place, rank == 0);
     while (wait4(running, &status, 0, &used) < 0)
         if (errno != EINTR) fail("wait4");
@@ -491,7 +497,7 @@ int main(int count, char **words) {
         for (;;) pause();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (count > 3 && !strcmp(words[1], "--again")) return again(words[2], words + 3);
-    if (count > 4 && !strcmp(words[1], "--rank")) return run_rank(words[2], atoi(words[3]), words + 4);
+    if (count > 4 && !strcmp(words[1], "--rank")) return run_rank(words[2], words[3], words + 4);
     if (count < 5) {
         fprintf(stderr, "usage: timed FOLDER LIMIT COUNT PROGRAM...\n");
         return 2;
