@@ -7,8 +7,8 @@ import tarfile
 from types import SimpleNamespace
 
 import pytest
-from plimsoll.errors import PlimsollError, Unavailable
-from plimsoll.features.try_program import files, recipe, timer
+from plimsoll.errors import PlimsollError
+from plimsoll.features.try_program import files, timer
 
 from tests.unit import test_try_runs as runs
 from tests.unit.test_program import of_command
@@ -118,14 +118,3 @@ def test_what_runs_as_another_user_does_not_run_as_root(tmp_path, owner, mode, k
 
 def test_the_timer_is_that_of_this_kind_of_machine():
     assert timer.program_path().name.endswith(f"-{os.uname().machine}")
-
-
-def test_without_an_engine_its_reason_is_told_and_not_that_an_image_is_missing(monkeypatch, tmp_path):
-    def fails():
-        raise Unavailable("nothing that builds images works here (Docker: it is not installed)")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(recipe.client, "command", fails)
-    with pytest.raises(PlimsollError, match="^nothing that builds images works here") as refused:
-        recipe._of_image("solver:2", tmp_path, print)
-    assert "pull it" not in str(refused.value)

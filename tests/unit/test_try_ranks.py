@@ -51,7 +51,7 @@ def test_ranks_and_containers_are_read(number, containers, wanted):
 @pytest.mark.parametrize(
     ("number", "containers", "threads", "told"),
     [
-        (None, "1,2", None, "add --ranks"),
+        (None, "1,2", None, "Add --ranks"),
         (0, None, None, "above 0"),
         (5, None, None, "over-subscribed"),
         (3, "1,2", None, "cannot be divided over 2 containers"),

@@ -71,9 +71,11 @@ def of_run(path: Path, cell: str, repetition: int) -> Plan:
     except documents.Misfit as misfit:
         raise _damaged(path, misfit) from misfit
     if plan["cells"][cell]["reason"]:
-        raise PlimsollError(f"The cell {cell} cannot be measured here: {plan['cells'][cell]['reason']}.")
+        raise PlimsollError(f"The cell {cell} cannot be measured here: {plan['cells'][cell]['reason']}. Nothing was measured.")
     if [cell, repetition] not in plan["order"]:
-        raise PlimsollError(f"{path} has no repetition {repetition} of {cell}.")
+        raise PlimsollError(
+            f"{path} has no repetition {repetition} of {cell}. Nothing was measured. That file says how many each cell has."
+        )
     return plan
 
 

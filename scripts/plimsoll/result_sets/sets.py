@@ -262,7 +262,9 @@ def _verdicts(folder: Path, study: str, files: Sequence[str] = CLAIMS) -> dict[s
         results = json.loads(path.read_text()) if path.suffix == ".json" else findings.of_table(path)
         return {one["id"]: one for one in results if {"id", "study", "verdict"} <= one.keys() and one["study"] == study}
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise PlimsollError(f"{path} holds no verdicts ({problem}). Make it again, or move it away.") from problem
+        raise PlimsollError(
+            f"{path} holds no verdicts ({problem}). Make it again (`snakemake --cores 1 results/claims.html`), or move it away."
+        ) from problem
 
 
 def _comparisons(folder: Path) -> pd.DataFrame:
@@ -276,5 +278,8 @@ def _comparisons(folder: Path) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, keep_default_na=False, na_values=[""])
     except ValueError as problem:
-        raise PlimsollError(f"{path} holds no comparisons ({problem}). Make it again, or move it away.") from problem
+        raise PlimsollError(
+            f"{path} holds no comparisons ({problem}). Make it again (`snakemake --cores 1 results/claims.html`), or move it "
+            "away."
+        ) from problem
     return table if set(OF_COMPARISON) <= set(table) else none

@@ -148,7 +148,10 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
             f"{source} is damaged: its list of images is not JSON. Copy it again, or make it again."
         ) from problem
     if isinstance(manifest, dict) and manifest.get("format") != FORMAT:
-        raise PlimsollError(f"{source} has the format {quote(manifest.get('format'))}, and this version reads {FORMAT}.")
+        raise PlimsollError(
+            f"{source} has the format {quote(manifest.get('format'))}, and this version reads {FORMAT}. Nothing was "
+            "taken from it. Make it again with this version."
+        )
     yaml_files.check(manifest, "images", str(source))
     return manifest
 
@@ -156,7 +159,10 @@ def _manifest(archive: tarfile.TarFile, source: Path) -> dict:
 def _refuse_other_version(image: dict, base: str, source: Path) -> None:
     """Raise PlimsollError if this version of the project, with this configuration, would build another image."""
     if not paths.recipe(image["name"]).is_dir():
-        raise PlimsollError(f"{source} has an image {image['name']}, which this version of the project does not know.")
+        raise PlimsollError(
+            f"{source} has an image {image['name']}, which this version of the project does not know. Nothing was taken "
+            "from it. Make it again with this version."
+        )
     wanted = f"plimsoll/{image['name']}:{builder.identity(image['name'], base)}"
     if image["tag"] != wanted:
         raise PlimsollError(

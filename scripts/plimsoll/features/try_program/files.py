@@ -74,7 +74,7 @@ def _program(options: StudyOptions) -> Path:
         Path(where) if (where := shutil.which(name, path=trial.path_of(options))) else None
     )
     if found is None or not found.is_file():
-        raise PlimsollError(f"There is no program {name} here: nothing was measured.")
+        raise PlimsollError(f"There is no program {name} here. Nothing was measured. Give its path, or install it.")
     return found if found.is_absolute() else found.absolute()
 
 

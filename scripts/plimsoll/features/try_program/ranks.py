@@ -40,12 +40,16 @@ def asked(number: int | None, containers: str | None, threads: int | None) -> Ra
     """Return the ranks of the options; None without them. Raise PlimsollError for options that do not fit each other."""
     if number is None:
         if containers is not None:
-            raise PlimsollError("--containers says over how many containers ranks are split: add --ranks.")
+            raise PlimsollError(
+                "--containers says over how many containers ranks are split. Nothing was measured. Add --ranks."
+            )
         return None
     if threads is not None:
-        raise PlimsollError("--threads and --ranks: each rank has one thread. --env OMP_NUM_THREADS=2 gives it more.")
+        raise PlimsollError(
+            "--threads and --ranks: each rank has one thread. Nothing was measured. --env OMP_NUM_THREADS=2 gives it more."
+        )
     if number < 1:
-        raise PlimsollError(f"--ranks {number}: give a number above 0.")
+        raise PlimsollError(f"--ranks {number}: give a number above 0. Nothing was measured.")
     there = len(os.sched_getaffinity(0))
     if number > there:
         raise PlimsollError(
@@ -56,7 +60,8 @@ def asked(number: int | None, containers: str | None, threads: int | None) -> Ra
     split = next((count for count in counts if count > 1), None)
     if split and number % split:
         raise PlimsollError(
-            f"--containers {split}: {number} ranks cannot be divided over {split} containers, which get the same number each."
+            f"--containers {split}: {number} ranks cannot be divided over {split} containers, which get the same number "
+            "each. Nothing was measured."
         )
     return Ranks(number, 1 in counts, split)
 
@@ -65,7 +70,9 @@ def _counts(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     counts = sorted({int(word) for word in words if word.isdecimal()})
     if not all(word.isdecimal() and int(word) for word in words) or len(counts) > 2 or len([n for n in counts if n > 1]) > 1:
-        raise PlimsollError(f"--containers {quote(text)}: give 1, another number, or 1 and another one, such as 1,2.")
+        raise PlimsollError(
+            f"--containers {quote(text)}: give 1, another number, or 1 and another one, such as 1,2. Nothing was measured."
+        )
     return counts
 
 

@@ -45,7 +45,8 @@ def of_file(file: Path) -> Place:
     config = place.folder / "config"
     if not (config / "containers" / recipe.IMAGE).is_dir():
         raise PlimsollError(
-            f"{place.folder} is not beside {file.name}: it has the program's files, and `plimsoll try` makes both together."
+            f"{place.folder} is not beside {file.name}: it has the program's files, and `plimsoll try` makes both "
+            "together. Nothing was measured."
         )
     os.environ["PLIMSOLL_CONFIG"] = str(config)
     paths.CONFIG = config

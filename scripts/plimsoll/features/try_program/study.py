@@ -163,7 +163,10 @@ def finish(place: Place, tell: Callable[[str], None]) -> None:
     image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
     # It may be a link to a path in the image.
     if not os.path.lexists(Path(image["rootfs"]) / ENV):
-        raise PlimsollError(f"The image has no /{ENV}, without which it cannot be compared with its files in no container.")
+        raise PlimsollError(
+            f"The image has no /{ENV}, without which it cannot be compared with its files in no container. Nothing was "
+            "measured. Add it: Debian has it in coreutils."
+        )
     if options.ranks:
         ranks.refuse_image(Path(image["rootfs"]))
     content["program"] |= _of_container(options, image, content["program"])
@@ -183,10 +186,10 @@ def _of_container(options: StudyOptions, image: Image, program: dict) -> dict:
         return {}
     if "not_installed" not in program and program.get("output") not in (None, *tried.outputs):
         raise PlimsollError(
-            "The program's output differs between this host and a container, so its times mean nothing: --filter PATTERN names "
-            "what may differ, and --check COMMAND says whether an answer is right."
+            "The program's output differs between this host and a container, so its times mean nothing. Nothing was "
+            "measured. --filter PATTERN names what may differ, and --check COMMAND says whether an answer is right."
         )
-    # mpirun starts ranks itself, so that the timer cannot watch them.
+    # This trial has no launcher, so it cannot watch ranks.
     written = [] if options.ranks else trial.layer_folders(options, image, variables)
     of_trial = study_content.of_trial(tried) if "not_installed" in program else {}
     return {**of_trial, **({"written": written} if written else {})}

@@ -58,17 +58,22 @@ def metric(text: str, better: str | None) -> Metric:
     name, equals, rest = text.partition("=")
     if not equals or not name.replace("_", "").isalnum() or name != name.lower() or not rest:
         raise PlimsollError(
-            f"--metric {quote(text)}: give a name in lower case, =, and a pattern: --metric 'rate=rate: ([0-9.]+)'."
+            f"--metric {quote(text)} is not a name in lower case, =, and a pattern. Nothing was measured. Type it as in "
+            "--metric 'rate=rate: ([0-9.]+)'."
         )
     if better not in BETTER:
-        raise PlimsollError(f"--metric {name}: is more of it better, or less? Add --better higher or --better lower.")
+        raise PlimsollError(
+            f"--metric {name}: is more of it better, or less? Nothing was measured. Add --better higher or --better lower."
+        )
     check_name(f"--metric {name}", name)
     file, colon, key = rest.partition(":")
     if colon and file.endswith(".json"):
         _refuse_file(name, file, key)
         return Metric(name, better, file=file, key=key)
     if check_pattern(f"--metric {name}", rest).groups != 1:
-        raise PlimsollError(f"--metric {name}: {quote(rest)} must have one group, ( ), around the number.")
+        raise PlimsollError(
+            f"--metric {name}: {quote(rest)} must have one group, ( ), around the number. Nothing was measured."
+        )
     return Metric(name, better, pattern=rest)
 
 
@@ -93,7 +98,9 @@ def metrics(given: Sequence[str], ways: Sequence[str]) -> tuple[Metric, ...]:
     found = tuple(metric(text, ways[place] if place < len(ways) else None) for place, text in enumerate(given))
     names = [one.name for one in found]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise PlimsollError(f"--metric {twice[0]}: two metrics have this name. Give each a name of its own.")
+        raise PlimsollError(
+            f"--metric {twice[0]}: two metrics have this name. Nothing was measured. Give each a name of its own."
+        )
     return found
 
 
@@ -146,14 +153,14 @@ def folder_of(command: tuple[str, ...], given: Path | None, checking: tuple[str,
     if folder is None:
         return None
     if not folder.is_dir():
-        raise PlimsollError(f"{folder} is no folder: --folder names the one that the program works in.")
+        raise PlimsollError(f"{folder} is no folder. Nothing was measured. --folder names the one that the program works in.")
     size = 0
     for path in folder_copy.paths(folder):
         size += path.lstat().st_size
         if size > LARGEST:
             raise PlimsollError(
-                f"{folder.resolve()} has more than {LARGEST >> 30} GiB, and is copied for the study: put what the program "
-                "needs into a folder of its own, and name that with --folder."
+                f"{folder.resolve()} has more than {LARGEST >> 30} GiB, and is copied for the study. Nothing was measured. Put "
+                "what the program needs into a folder of its own, and name that with --folder."
             )
     return folder.resolve()
 
@@ -193,7 +200,10 @@ def _refuse_unreachable(word: str, folder: Path | None) -> None:
 def name(text: str) -> str:
     """Return the name of a study. Raise PlimsollError if its id would not be one."""
     if not NAME.fullmatch(text):
-        raise PlimsollError(f"--name {quote(text)}: give lower-case letters, digits and single dashes, such as solver-2.")
+        raise PlimsollError(
+            f"--name {quote(text)}: it has other characters than lower-case letters, digits and single dashes. Nothing "
+            "was measured. Take one such as solver-2."
+        )
     return text
 
 
@@ -201,7 +211,7 @@ def variables(given: Iterable[str]) -> dict[str, str]:
     """Return variables by name, from words such as NAME=VALUE. Raise PlimsollError for another word."""
     pairs = [word.partition("=") for word in given]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
-        raise PlimsollError(f"--env {quote(wrong[0])}: give a name, =, and a value.")
+        raise PlimsollError(f"--env {quote(wrong[0])}: it is not a name, =, and a value. Nothing was measured.")
     return {name: value for name, _, value in pairs}
 
 
@@ -224,7 +234,7 @@ def of_threads(number: int | None) -> dict[str, str]:
 def positive(number: float, option: str) -> float:
     """Return a number. Raise PlimsollError, which names the option, for one below LEAST or not below MOST."""
     if not LEAST <= number < MOST:
-        raise PlimsollError(f"{option} {number:g}: give a number of at least {LEAST}, and below {MOST}.")
+        raise PlimsollError(f"{option} {number:g}: it is not at least {LEAST} and below {MOST}. Nothing was measured.")
     return number
 
 
@@ -235,7 +245,7 @@ def share(text: str, option: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < 1:
-        raise PlimsollError(f"{option} {quote(text)}: give a share such as 5%.")
+        raise PlimsollError(f"{option} {quote(text)}: it is not a share such as 5%. Nothing was measured.")
     return number
 
 
@@ -244,4 +254,4 @@ def words(text: str | None) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text or ""))
     except ValueError as problem:
-        raise PlimsollError(f"{quote(text or '')} is no command: {problem}.") from problem
+        raise PlimsollError(f"{quote(text or '')} is no command: {problem}. Nothing was measured.") from problem

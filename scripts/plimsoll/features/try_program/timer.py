@@ -41,7 +41,8 @@ def program_path() -> Path:
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise PlimsollError(
-            f"{compiler} could not build the timer, which needs {needs}: {done.stderr.strip().splitlines()[-1]}."
+            f"{compiler} could not build the timer, which needs {needs}: {done.stderr.strip().splitlines()[-1]}. "
+            "Nothing was measured."
         )
     new.rename(target)
     return target
