@@ -20,6 +20,7 @@ rule figure:
             subcategory="Figures",
             labels={"figure": "{figure}"},
         ),
+        values="results/{study}/figures/{figure}.values.json",
         csv="results/{study}/figures/{figure}.csv",
         data="results/{study}/figures/{figure}.json",
         observations="results/{study}/figures/{figure}.observations.csv",

@@ -244,6 +244,10 @@ def test_reference_measurements_are_an_archive_and_its_tables(small, reference):
         *("answer.csv", "claims.csv", "comparisons.csv", "figures", "host.txt", "observations.csv", "runs.csv", "tables"),
         f"reference-{SMALL}.zip",
     }
+    pictures, values = (
+        {path.name.removesuffix(ending) for path in (reference / "figures").glob(f"*{ending}")} for ending in references.SHOWN
+    )
+    assert pictures == values and len(pictures) == FIGURES
     for name in references.TABLES:
         assert (reference / name).read_bytes() == (small.folder / f"results/{SMALL}" / name).read_bytes()
     assert set(pd.read_csv(reference / "claims.csv")["study"]) == {SMALL}

@@ -138,7 +138,8 @@ def test_an_archive_has_what_was_asked_measured_and_built(archive, results):
 def test_a_small_archive_lacks_pictures_and_pages_alone(results, archive, tmp_path):
     own = tmp_path / "results"
     shutil.copytree(results, own, symlinks=True)
-    for name in ("report.html", "figures/ladder.png", "figures/ladder.pdf", "figures/ladder.csv"):
+    drawn = (f"figures/ladder{ending}" for ending in (".png", ".pdf", ".values.json", ".csv"))
+    for name in ("report.html", *drawn):
         (own / STUDY / name).parent.mkdir(exist_ok=True)
         (own / STUDY / name).write_text("drawn")
     assert pack(own, tmp_path / "small.zip", drawn=False)

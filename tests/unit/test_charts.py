@@ -1,6 +1,7 @@
 """Charts of splitting studies: every cell is shown, what is printed follows from the runs, and nothing hides anything."""
 
 import itertools
+import json
 import re
 from dataclasses import replace
 
@@ -172,6 +173,8 @@ def test_a_figure_is_written_whole_and_can_be_read(tmp_path, name):
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF") and (tmp_path / "f.png").stat().st_size > 15_000
     assert (tmp_path / "f.txt").read_text().endswith(".\n") and len((tmp_path / "f.alt.txt").read_text()) > 40
     assert len(pd.read_csv(tmp_path / "f.csv")) == len(found.summary)
+    values = json.loads((tmp_path / "f.values.json").read_text())
+    assert bool(values) != name.endswith("without a run") and all(len(one["words"]) > 1 for one in values)
 
 
 def test_the_same_data_give_the_same_pdf(tmp_path):

@@ -77,7 +77,7 @@ def made(study, name):
 
 # The drawing may change, but not the numbers. (For jha2021 and jha2018, another version of a library wrote the last
 # digit of some intervals.)
-@pytest.mark.parametrize("path", sorted((REFERENCE / "liu2020/figures").glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((REFERENCE / "liu2020/figures").glob("fig??.json")), ids=lambda path: path.stem)
 def test_the_tables_of_the_measured_figures_are_made_again_byte_for_byte(path):
     _, _, table = made("liu2020", path.stem)
     assert table.to_csv(index=False) == path.with_suffix(".csv").read_text()

@@ -184,7 +184,7 @@ def test_what_a_chart_draws_with_is_its_own_design_s():
 
 @pytest.mark.parametrize("study", ["jha2018", "jha2021"])
 def test_the_tables_of_interference_are_made_again(study, tmp_path):
-    for path in sorted((REFERENCE / study / "figures").glob("*.json")):
+    for path in sorted((REFERENCE / study / "figures").glob("*.csv")):
         told = data.read(path.parent, path.stem)
         table = DESIGN.chart(told.chart).summarise(told)
         table.to_csv(tmp_path / "made.csv", index=False)

@@ -124,9 +124,11 @@ def test_a_study_makes_what_every_study_has(tmp_path):
     page = outputs.write(found, tmp_path / "out", [study])
     made = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
     tables = {"answer.csv", "cells.csv", "claims.csv", "comparisons.csv", "observations.csv", "tables/tests.csv"}
-    figures = {f"figures/time.{end}" for end in ("png", "pdf", "csv", "txt", "alt.txt")}
+    figures = {f"figures/time.{end}" for end in ("png", "pdf", "values.json", "csv", "txt", "alt.txt")}
     assert made == {*tables, *figures, "report.html", "junit.xml", "claims.json", "plan.json", "own.zip"}
     text = page.read_text()
+    spots = json.loads((tmp_path / "out/figures/time.values.json").read_text())
+    assert text.count("data-value=") == len(spots) == 4 and {one["unit"] for one in spots} == {"s"}
     assert "What does a level cost?" in text and 'class="forest"' in text and text.count('<section class="claim') == 3
     assert "Use the runs" not in text and "plimsoll precise" not in text
     answer = pd.read_csv(tmp_path / "out/answer.csv")

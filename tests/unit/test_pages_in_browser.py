@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 from plimsoll import __main__ as stages
-from plimsoll.pages import report
+from plimsoll.figures import chart, data
+from plimsoll.pages import figure_values, report
 
 from tests import browser
 from tests.conftest import PROJECT, built, small
@@ -15,6 +16,8 @@ from tests.unit import test_pages_of_studies as whole
 
 # A study with a forest plot, figures and claims of every verdict, whose page is small enough to be looked at many times.
 STUDY = "li2018"
+# Its figures with bars, points of lines and a radar, of one and of two columns.
+DRAWN = ("fig05", "fig06", "fig09", "fig10")
 # The study with the most claims and figures.
 LARGEST = "liu2020"
 # Width of A4 without its margins, in CSS pixels.
@@ -63,10 +66,16 @@ def chromium(tmp_path_factory):
         yield running
 
 
-def with_report(results: Path, study: str) -> Path:
-    """Return a study's folder of results, which is made from the reference and has the study's report."""
+def with_report(results: Path, study: str, drawn: tuple[str, ...] = ()) -> Path:
+    """Return a study's folder of results, which is made from the reference and has the study's report.
+
+    The figures in `drawn` are drawn again, and so they have values.
+    """
     config = yaml.safe_load((PROJECT / "config/config.yaml").read_text())
     sources = whole.from_reference(results, study, small(), config)
+    for name in drawn:
+        shown = data.read(sources.figures, name)
+        chart.draw_figure(built(study).design.chart(shown.chart), shown).save(sources.figures / name)
     (results / study / "report.html").write_text(report.render(built(study), sources))
     return results / study
 
@@ -75,7 +84,7 @@ def with_report(results: Path, study: str) -> Path:
 def site(tmp_path_factory) -> Path:
     """Return a folder of results with the pages on one study: its report, the claims of all studies, and the start page."""
     results = tmp_path_factory.mktemp("results")
-    folder = with_report(results, STUDY)
+    folder = with_report(results, STUDY, DRAWN)
     given = (
         ("verdicts", "together.json"),
         ("comparisons", "together.csv"),
@@ -188,6 +197,67 @@ def test_values_show_on_hover_and_on_focus(chromium, site):
     # On a narrow page there is room for them beside the number.
     chromium.open(site / STUDY / "report.html", width=NARROW)
     assert chromium.run(shown) == "inline"
+
+
+VALUE = "document.querySelector('#fig10 .spots span')"
+SAYS = f"getComputedStyle({VALUE}, '::after').content"
+# The least and the greatest x coordinate of any value's text while it has the focus, and of the page while it scrolls.
+REACH = """[...document.querySelectorAll('.spots span')].map(one => {
+  one.focus({ preventScroll: true });
+  const box = one.getBoundingClientRect(), text = getComputedStyle(one, '::after');
+  const wide = parseFloat(text.width) + parseFloat(text.paddingLeft) + parseFloat(text.paddingRight) + 2;
+  const left = one.className === 'right' ? box.right - wide : box.left;
+  return [left, Math.max(left + wide, document.documentElement.scrollWidth)];
+})"""
+
+
+def test_values_of_figures_show_on_hover_and_by_the_arrow_keys(chromium, site):
+    chromium.open(site / STUDY / "report.html")
+    every = {name: json.loads((site / STUDY / f"figures/{name}.values.json").read_text()) for name in DRAWN}
+    for name, values in every.items():
+        assert len(values) == chromium.run(f"document.querySelectorAll('#{name} .spots span').length") > 0
+    said = chromium.run(f"{VALUE}.dataset.value")
+    assert said == figure_values.text(every["fig10"][0]) and re.match(
+        r"change of the mean, Docker, .*% of bare metal's \[", said
+    )
+    assert chromium.run(SAYS) == "none"
+    middle = "[box.x + box.width / 2, box.y + box.height / 2]"
+    chromium.run(f"{VALUE}.scrollIntoView({{ block: 'center' }})")
+    chromium.point(*chromium.run(f"(() => {{ const box = {VALUE}.getBoundingClientRect(); return {middle}; }})()"))
+    assert json.loads(chromium.run(SAYS)) == said
+    chromium.point(1, 1)
+    assert chromium.run(SAYS) == "none"
+    chromium.run("document.querySelector('#fig10 .spots').focus()")
+    chromium.press("ArrowRight")
+    assert json.loads(chromium.run(SAYS)) == said
+    chromium.press("ArrowDown")
+    assert chromium.run("document.activeElement.dataset.value") == figure_values.text(every["fig10"][1])
+    # One stop of the tab key for each figure.
+    stops = chromium.run("[...document.querySelectorAll('.picture *')].filter(one => one.tabIndex >= 0).length")
+    assert stops == chromium.run("document.querySelectorAll('.spots').length") >= len(DRAWN)
+
+
+def test_values_lie_on_the_pixels_of_a_picture_and_their_texts_stay_in_the_page(chromium, site):
+    for width in (WIDE, 950, NARROW):
+        chromium.open(site / STUDY / "report.html", width=width)
+        boxes = "['img', '.spots'].map(one => document.querySelector(`#fig10 ${one}`).getBoundingClientRect())"
+        picture, spots = chromium.run(f"{boxes}.map(one => [one.left, one.top, one.right, one.bottom])")
+        edge = 0.4 * 16 + 1
+        inner = [one + by for one, by in zip(picture, (edge, edge, -edge, -edge), strict=True)]
+        assert spots == pytest.approx(inner, abs=0.6), width
+        reach = chromium.run(REACH)
+        assert len(reach) > 100 and min(left for left, _ in reach) >= 0 and max(right for _, right in reach) <= width, width
+    chromium.open(site / STUDY / "report.html", media="print")
+    assert chromium.run("getComputedStyle(document.querySelector('.spots')).display") == "none"
+
+
+def test_texts_of_values_can_be_read_in_both_schemes(chromium, site):
+    for scheme in ("light", "dark"):
+        chromium.open(site / STUDY / "report.html", scheme=scheme)
+        chromium.run(f"{VALUE}.focus()")
+        text = f"getComputedStyle({VALUE}, '::after')"
+        colours = [chromium.run(f"{text}.{name}") for name in ("color", "backgroundColor")]
+        assert contrast(*(int(re.match(r"rgb\((\d+)", one)[1]) / 255 for one in colours)) > AA
 
 
 def test_a_search_finds_what_is_folded_and_opens_it(chromium, site):

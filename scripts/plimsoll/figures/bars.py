@@ -44,11 +44,11 @@ class Layout:
         """Return the x coordinate of the middle of a bar."""
         return self.groups.index(group) + (self.hues.index(hue) - (len(self.hues) - 1) / 2) * self.slot
 
-    def look_at(self, place: float) -> tuple[object, str]:
-        """Return the colour and hatch of the bar whose middle has this x coordinate."""
+    def at(self, place: float) -> tuple[str, str]:
+        """Return group and hue of the bar whose middle has this x coordinate."""
         group = round(place)
         hue = round((place - group) / self.slot + (len(self.hues) - 1) / 2)
-        return self.look(self.groups[group], self.hues[hue])
+        return self.groups[group], self.hues[hue]
 
     @property
     def slot(self) -> float:
@@ -102,7 +102,7 @@ def _bars(axis: Axes, common: dict, layout: Layout) -> None:
     looks = {"saturation": 1, "capsize": 0.35 * layout.slot, "err_kws": {**WHISKER, "zorder": 4}}
     sns.barplot(**common, errorbar=paper_tests.mean_interval, width=WIDTH, gap=GAP, **looks)
     for bar in axis.patches:
-        colour, hatch = layout.look_at(bar.get_x() + bar.get_width() / 2)
+        colour, hatch = layout.look(*layout.at(bar.get_x() + bar.get_width() / 2))
         bar.set(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0.3, zorder=2)
 
 
@@ -113,7 +113,7 @@ def _dots(axis: Axes, common: dict, layout: Layout, coloured: bool) -> None:
     for dots in axis.collections[before:]:
         if coloured and len(dots.get_offsets()):
             # Without bars, colour says which cell the dots are of.
-            dots.set(facecolor=layout.look_at(dots.get_offsets()[0][0])[0], sizes=[1.5 * style.DOT**2])
+            dots.set(facecolor=layout.look(*layout.at(dots.get_offsets()[0][0]))[0], sizes=[1.5 * style.DOT**2])
         if len(dots.get_offsets()) > MANY:
             # Their bar and its whisker are to be seen behind them.
             dots.set(sizes=[0.25 * style.DOT**2], linewidth=0.2, alpha=0.6)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from plimsoll.figures import style
+from plimsoll.figures import drawn_values, style
 from plimsoll.figures.data import FigureData
 
 # The reason why a figure is empty although nothing forbids it. For example, it compares two settings and only one was
@@ -59,8 +59,9 @@ class DrawnFigure:
     alternative: str
 
     def save(self, stem: str | Path) -> None:
-        """Write <stem>.pdf, .png, .csv, .txt (the caption) and .alt.txt (the alternative text)."""
+        """Write <stem>.pdf, .png, .values.json, .csv, .txt (the caption) and .alt.txt (the alternative text)."""
         style.save(self.figure, stem)
+        drawn_values.write(self.figure, stem)
         self.summary.to_csv(f"{stem}.csv", index=False)
         Path(f"{stem}.txt").write_text(self.caption + "\n")
         Path(f"{stem}.alt.txt").write_text(self.alternative + "\n")

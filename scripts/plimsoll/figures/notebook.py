@@ -41,7 +41,10 @@ class Page:
         try:
             self.data = data.read(self.results / "figures", figure)
         except FileNotFoundError as problem:
-            there = ", ".join(sorted(path.stem for path in (self.results / "figures").glob("*.json"))) or "no figure"
+            there = (
+                ", ".join(sorted(path.stem for path in (self.results / "figures").glob("*.json") if "." not in path.stem))
+                or "no figure"
+            )
             raise PlimsollError(
                 f"{figure} cannot be read, because {problem.filename} is not there. {self.results}/figures has {there}."
             ) from None

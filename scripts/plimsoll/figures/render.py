@@ -130,8 +130,8 @@ def prepare() -> None:
 def run(data: FigureData, notebook: Path, results: Path, output: Path, executed: Path) -> None:
     """Write a figure's data, and run its notebook on them.
 
-    Write <output>.pdf, .png, .csv, .txt, .alt.txt, .json and .observations.csv, and the notebook with its results to
-    `executed`.
+    Write <output>.pdf, .png, .values.json, .csv, .txt, .alt.txt, .json and .observations.csv, and the notebook with its
+    results to `executed`.
 
     Raise PlimsollError with the notebook's own message if one of its cells fails. Raise OSError if it fails because the
     host lacks a resource. The notebook is kept as far as it has run.

@@ -20,6 +20,8 @@ ORDER = ("bare", "docker", "docker-ptrace", "singularity", "singularity-cgroup",
 FALLBACK = ("#d55e00", "#332288", "#999933", "#882255", "#44aa99", "#661100", "#f0e442", "#aa4499")
 FALLBACK_HATCHES = ("||", "--", "++", "oo", "||--", "//..", "xx..", "\\\\..")
 COLUMN_INCHES = 3.5
+# Resolution of a PNG.
+DPI = 300
 # The smallest text of a figure, and the diameter of the dots of single runs, in points.
 SMALLEST, DOT = 6.0, 3.0
 
@@ -117,7 +119,7 @@ def apply() -> None:
 def save(figure: Figure, stem: str | Path) -> None:
     """Write <stem>.pdf and <stem>.png. They hold no time of writing, so that the same data give the same file."""
     figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
-    figure.savefig(f"{stem}.png", dpi=300)
+    figure.savefig(f"{stem}.png", dpi=DPI)
 
 
 def statement(title: str, reason: str) -> Figure:

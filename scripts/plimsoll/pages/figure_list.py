@@ -6,6 +6,7 @@ from pathlib import Path
 from plimsoll.claims import findings, verdicts
 from plimsoll.figures import render as drawing
 from plimsoll.interchange import Plan
+from plimsoll.pages import figure_values
 from plimsoll.planning import availability
 
 # A picture that is wider than this many pixels takes both columns of the page.
@@ -45,11 +46,13 @@ def main(figures: list[dict]) -> set[str]:
 
 
 def _picture(folder: Path, name: str) -> dict:
-    """Return the picture in base64, whether it is `broad`, its caption, and its alternative text."""
-    picture, caption = (folder / f"{name}.png").read_bytes(), (folder / f"{name}.txt").read_text().strip()
+    """Return the picture in base64, whether it is `broad`, the values on it, its caption, and its alternative text."""
+    path, caption = folder / f"{name}.png", (folder / f"{name}.txt").read_text().strip()
+    picture, spots = path.read_bytes(), figure_values.of_picture(path)
     alternative = folder / f"{name}.alt.txt"
     alt = alternative.read_text().strip() if alternative.exists() else caption
-    return {"image": base64.b64encode(picture).decode(), "broad": width(picture) > BROAD, "caption": caption, "alt": alt}
+    image = base64.b64encode(picture).decode()
+    return {"image": image, "broad": width(picture) > BROAD, "spots": spots, "caption": caption, "alt": alt}
 
 
 def width(png: bytes) -> int:

@@ -15,7 +15,7 @@ from plimsoll.designs.table import assumptions, inputs, junit, metric_figures, p
 from plimsoll.designs.table.inputs import Inputs
 from plimsoll.designs.table.judged_study import JudgedStudy
 from plimsoll.errors import PlimsollError
-from plimsoll.figures import style
+from plimsoll.figures import drawn_values, style
 from plimsoll.pages import wording
 from plimsoll.planning import planner
 
@@ -89,12 +89,13 @@ def _tables(judged: JudgedStudy, folder: Path, given: Inputs) -> tuple[pd.DataFr
 
 
 def _figure(judged: JudgedStudy, metric: str, folder: Path, cells: pd.DataFrame, observations: pd.DataFrame) -> dict:
-    """Write a metric's figure, its caption and its data, and return what the page shows of it."""
+    """Write a metric's figure, its values, caption and data, and return what the page shows of it."""
     import matplotlib.pyplot as plt
 
     figure, caption, alternative = metric_figures.draw(judged.study, metric, cells, observations)
     stem = folder / "figures" / metric.replace("/", "_")
     style.save(figure, stem)
+    drawn_values.write(figure, stem, judged.study["metrics"][metric]["unit"] or "")
     plt.close(figure)
     cells[cells["metric"] == metric].to_csv(f"{stem}.csv", index=False)
     for end, text in (("txt", caption), ("alt.txt", alternative)):

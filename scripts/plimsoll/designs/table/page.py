@@ -12,7 +12,17 @@ from plimsoll.claims.quantities.base import MARGIN
 from plimsoll.designs.table import paper_consistency
 from plimsoll.designs.table.factors import as_written
 from plimsoll.designs.table.judged_study import JudgedStudy
-from plimsoll.pages import answer, comparison_rows, forest, formats, glossary, procedure_words, verdict_page, wording
+from plimsoll.pages import (
+    answer,
+    comparison_rows,
+    figure_values,
+    forest,
+    formats,
+    glossary,
+    procedure_words,
+    verdict_page,
+    wording,
+)
 from plimsoll.pages.formats import missing
 
 # At most this many comparisons of a claim, and cells, are on the page; the tables beside it have all.
@@ -37,7 +47,7 @@ def render(judged: JudgedStudy, figures: Sequence[Mapping], cells: pd.DataFrame,
         "verdicts": verdicts.ON_CLAIM,
         "marks": verdict_page.MARKS,
         "margin": MARGIN,
-        "figures": [{**one, "image": base64.b64encode(Path(one["picture"]).read_bytes()).decode()} for one in figures],
+        "figures": [{**one, **_picture(Path(one["picture"]))} for one in figures],
         "factors": [{"name": name, "levels": list(map(as_written, study["levels"][name]))} for name in study["factors"]],
         "cells": [_cell(row, judged) for row in cells.head(CELLS).to_dict("records")],
         "all_cells": len(cells),
@@ -63,6 +73,11 @@ def shown_answer(judged: JudgedStudy) -> list[dict]:
         # What a table compares need not be deployed.
         plot["of"] = "level" if plot["of"] == "deployment" else plot["of"]
     return shown
+
+
+def _picture(path: Path) -> dict:
+    """Return a picture in base64, and the values on it."""
+    return {"image": base64.b64encode(path.read_bytes()).decode(), "spots": figure_values.of_picture(path)}
 
 
 def _claim(result: dict, judged: JudgedStudy) -> dict:

@@ -17,7 +17,7 @@ MANIFEST, METADATA, README = "archive.json", "ro-crate-metadata.json", "README.m
 # File with the records of a session, in its folder (plimsoll.features.archive.records).
 RECORDS = "records.jsonl"
 # Endings of files that were made from measurements and are no tables or texts.
-DRAWN = (".png", ".pdf", ".html")
+DRAWN = (".png", ".pdf", ".html", ".values.json")
 # Files by role: of the configuration, of the project, of its results, and of a study's newest session. Figures and
 # tables are added per study.
 OF_CONFIG = {

@@ -21,6 +21,8 @@ TABLES = ("answer.csv", "comparisons.csv", "observations.csv", "runs.csv")
 # Members about all studies of an archive; here that is one study.
 OF_ALL = ("results/host.txt", "results/claims.csv")
 RUNS_OF_FIGURE = ".observations.csv"
+# Endings of files that pages show and that are not in the archive.
+SHOWN = (".png", ".values.json")
 
 
 def keep(study: Study, results: Path, references: Path, say: Callable[[str], None] = print) -> Path:
@@ -74,7 +76,7 @@ def _write(study: Study, results: Path, new: Path, say: Callable[[str], None]) -
     claims = pd.read_csv(new / "claims.csv", dtype=str, keep_default_na=False)
     claims[claims["study"] == study["id"]].to_csv(new / "claims.csv", index=False)
     answer(new / "claims.csv", sorted(set(new.parent.glob("[!.]*/claims.csv")) - {new.parent / study["id"] / "claims.csv"}))
-    for path in (own / "figures").glob("*.png"):
+    for path in (path for ending in SHOWN for path in (own / "figures").glob(f"*{ending}")):
         shutil.copy(path, new / "figures")
 
 

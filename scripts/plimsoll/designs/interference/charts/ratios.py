@@ -70,7 +70,8 @@ def _point(axis: Axes, x: float, row, look: tuple[str, str], width: float) -> No
         if pairs.finite(row.ratio_low, row.ratio_high):
             axis.plot([x, x], [row.ratio_low, row.ratio_high], color=shade, linewidth=0.8, zorder=3)
     if pairs.finite(row.paper_interference_ratio):
-        axis.plot(x + 0.35 * width, row.paper_interference_ratio, marker, zorder=2, markeredgecolor=shade, **OPEN)
+        paper = {"markeredgecolor": shade, "label": f"{row.label}, the paper", "zorder": 2, **OPEN}
+        axis.plot(x + 0.35 * width, row.paper_interference_ratio, marker, **paper)
 
 
 def _legend(data: FigureData, two: pd.DataFrame) -> list[Line2D]:

@@ -133,9 +133,9 @@ def _ticks(axis: Axes, part: pd.DataFrame, data: FigureData, below: list[str] | 
     # If the metrics belong to several microservices, the panels share the partners' names only.
     shared = len(set(data.options["benchmark_of"].values())) > 1
     names = [_partner(data, row) if shared else pairs.name(data, row) for row in part.itertuples()]
-    axis.set_xticks(places, [""] * len(names) if names == below else names, fontsize=style.SMALLEST)
+    axis.set_xticks(places, names, fontsize=style.SMALLEST)
     plt.setp(axis.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
-    axis.tick_params(axis="x", length=0)
+    axis.tick_params(axis="x", length=0, labelbottom=names != below)
     axis.set_xlim(places[0] - 0.8, places[-1] + 0.8)
     return names
 

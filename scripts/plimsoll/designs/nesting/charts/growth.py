@@ -60,7 +60,9 @@ class Growth(Chart):
         paper = self.of_paper(data)
         drawn = lines.places(summary["instances"], *([row["instances"] for row in rows] for rows in paper.values()))
         for runtime, rows in paper.items():
-            lines.paper_means(axes[0][0], rows, "instances", looks[runtime].colour if runtime in looks else lines.GREY, "o", "")
+            colour = looks[runtime].colour if runtime in looks else lines.GREY
+            label = f"{style.looks([runtime])[runtime].label}, the paper"
+            lines.paper_means(axes[0][0], rows, "instances", colour, "o", label)
         for metric, axis in zip(shown, axes[0], strict=True):
             lines.cores(axis, data.options["cores"])
             lines.finish(axis, "instances at once", textwrap.fill(self.label(data, metric), LABEL_WIDTH), drawn, self.linear)
@@ -79,7 +81,8 @@ class Growth(Chart):
             handles.append(lines.draw(axis, *own, "instances", look, marker, beside))
             for part in (name for name, whole in WITHIN.items() if whole == metric and name in data.metrics):
                 of_part = summary[(summary["runtime"] == runtime) & (summary["metric"] == part)]
-                lines.part(axis, of_part, "instances", look.colour, beside)
+                label = f"{look.label}, {data.metrics[part]['label']}"
+                lines.part(axis, of_part, "instances", look.colour, beside, label)
         return handles
 
     def of_paper(self, data: FigureData) -> dict[str, list[dict]]:

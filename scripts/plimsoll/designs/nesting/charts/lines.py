@@ -6,11 +6,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from plimsoll.figures import bars, findings, style
+from plimsoll.figures import bars, drawn_values, findings, style
 from plimsoll.figures.data import FigureData
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 OF_PAPER = {"linestyle": "--", "linewidth": 0.6, "markerfacecolor": "white", "markersize": 2.6, "alpha": 0.55}
+OF_PAPER |= drawn_values.NO_INTERVAL
 # Style of a line that shows a part of what another line shows.
 OF_PART = {"linestyle": ":", "linewidth": 1.1}
 # Lines are shifted from each other by this factor, so that none hides another.
@@ -35,10 +36,10 @@ def draw(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, x: str, look: sty
     return line
 
 
-def part(axis: Axes, rows: pd.DataFrame, x: str, colour, beside: float) -> None:
+def part(axis: Axes, rows: pd.DataFrame, x: str, colour, beside: float, label: str) -> None:
     """Draw the means of a part of another line's values, as a dotted line in that line's colour."""
     rows = rows.assign(place=BESIDE**beside * rows[x].astype(int)).sort_values("place")
-    axis.plot(rows["place"], rows["mean"], color=colour, zorder=3, marker="_", markersize=5, **OF_PART)
+    axis.plot(rows["place"], rows["mean"], color=colour, zorder=3, marker="_", markersize=5, label=label, **OF_PART)
 
 
 def paper_means(axis: Axes, rows: list[dict], x: str, colour, marker: str, label: str) -> None:

@@ -15,7 +15,7 @@ from plimsoll.analysis import blocks
 from plimsoll.designs.nesting import statistics, words
 from plimsoll.designs.nesting.charts import lines
 from plimsoll.designs.nesting.factors import OPEN_VSWITCH, PLAIN, TWO, of_placement
-from plimsoll.figures import findings, style
+from plimsoll.figures import drawn_values, findings, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 from plimsoll.host import topology
@@ -23,6 +23,7 @@ from plimsoll.host import topology
 # For each placement: its marker, whether the marker is filled, and how far below the middle of its row it is.
 MARKS = {"": ("o", True, -0.24), "same_core": ("s", False, 0.0), "other_core": ("^", False, 0.24)}
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": lines.GREY, "linestyle": ""}
+PAPER |= drawn_values.NO_INTERVAL
 NAMESPACE = "The second host is a network namespace of this one, behind a link shaped to 1 Gbit/s. "
 MANY = 100
 KEYS = ["runtime", "server", "network"]
@@ -68,8 +69,10 @@ class Networks(Chart):
                 place = rows.index(key) + (below if len(placements) > 1 else 0)
                 if pd.notna(one["mean_low"]):
                     low = max(one["mean_low"], one["minimum"] / 2)
-                    axis.hlines(place, low, one["mean_high"], color=colour, linewidth=0.9, zorder=3)
-                axis.plot([one["mean"]], [place], marker=marker, color=colour, markersize=3.6, zorder=4, **_fill(filled))
+                    cut = drawn_values.NO_INTERVAL if low > one["mean_low"] else {}
+                    axis.hlines(place, low, one["mean_high"], color=colour, linewidth=0.9, zorder=3, **cut)
+                look = {"marker": marker, "color": colour, "markersize": 3.6, "zorder": 4, **_fill(filled)}
+                axis.plot([one["mean"]], [place], label=of_placement(placement, data.options["hosts"]), **look)
         units = [described["unit"] for name, described in data.metrics.items() if name.startswith(quantity)]
         style.say_better(axis, "higher" if quantity == "throughput" else "lower")
         axis.set(xscale="log", xlabel=f"{quantity} ({units[0]})" if units else quantity)

@@ -33,10 +33,10 @@ class Parents(Chart):
         handles = []
         for place, children in enumerate(numbers):
             colour, marker = SHADES(0.9 * place / max(1, len(numbers) - 1)), lines.MARKERS[place % len(lines.MARKERS)]
-            rows = [row for row in paper if row["children"] == children]
-            lines.paper_means(axis, rows, "instances", colour, marker, "")
-            own = summary[summary["children"] == str(children)], values[values["children"] == str(children)]
             look = style.Look(colour, "", f"{children} child{'' if children == 1 else 'ren'} in each")
+            rows = [row for row in paper if row["children"] == children]
+            lines.paper_means(axis, rows, "instances", colour, marker, f"{look.label}, the paper")
+            own = summary[summary["children"] == str(children)], values[values["children"] == str(children)]
             # Our line is shifted to the left of the paper's.
             handles.append(lines.draw(axis, *own, "instances", look, marker, place - 3))
         drawn = lines.places(summary["instances"], [row["instances"] for row in paper])

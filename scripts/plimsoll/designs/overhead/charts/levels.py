@@ -5,10 +5,11 @@ from matplotlib.lines import Line2D
 
 from plimsoll.designs.overhead import words
 from plimsoll.designs.overhead.factors import BARE, VOLUME
-from plimsoll.figures import findings, style
+from plimsoll.figures import drawn_values, findings, style
 from plimsoll.figures.data import FigureData
 
 PAPER = {"marker": "D", "markersize": 3.4, "markerfacecolor": "white", "markeredgecolor": "#777777", "linestyle": ""}
+PAPER |= drawn_values.NO_INTERVAL
 WIDTH = 0.8
 # Hatch of a runtime with a volume, to separate it from the same runtime with its own files.
 VOLUME_HATCH = "//"

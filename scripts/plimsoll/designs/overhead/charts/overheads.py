@@ -79,7 +79,8 @@ class Overheads(Chart):
         )
         axis.vlines(places[known], low, high, color=look.colour, linewidth=1.0, zorder=3)
         inside = "white" if look.hatch == levels.VOLUME_HATCH else look.colour
-        axis.plot(places[known], middle, "o", color=look.colour, markersize=4, markerfacecolor=inside, zorder=4)
+        marker = {"color": look.colour, "markersize": 4, "markerfacecolor": inside, "zorder": 4, "label": look.label}
+        axis.plot(places[known], middle, "o", **marker)
 
     @staticmethod
     def _of_paper(above: Axes, below: Axes, data: FigureData, keys: list[tuple[str, str]]) -> None:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from plimsoll.designs.splitting import scheme
 from plimsoll.designs.splitting.charts import cells
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
+from plimsoll.errors import many
 from plimsoll.figures import bars, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
@@ -102,6 +103,11 @@ def panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame) -> None:
 
     layout = bars.Layout("group", list(groups), "affinity", levels, look)
     bars.draw(axis, grouped(part), grouped(points), layout, bars.top(part))
+    for bar in axis.patches:
+        # A tick names only the middle group of a runtime, and the legend's colours are those of no runtime.
+        group, level = layout.at(bar.get_x() + bar.get_width() / 2)
+        runtime, name = groups[group]
+        bar.set_label(f"{cells.level(level)}, {looks[runtime].label}, {many(scheme.containers(name), 'container')}")
     middle = schemes[len(schemes) // 2]
     axis.set_xticklabels(
         "\n".join([str(scheme.containers(name)), *([looks[runtime].label.replace(" ", "\n")] if name == middle else [])])

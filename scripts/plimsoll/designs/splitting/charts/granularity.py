@@ -48,6 +48,8 @@ class Granularity(Chart):
             first = place[1] == 0
             named = cells.title(hardware, mode) if first else ""
             words = f"{named}\n{cells.level(level)}" if beside else f"{named}, {cells.level(level)}"
+            # Of panels beside each other, only the title of the first names the setting.
+            axes[place].set_label(f"{cells.title(hardware, mode)}, {cells.level(level)}")
             axes[place].set_title(words, loc="left", fontsize=6.5 if beside else 8)
             if first:
                 axes[place].set_ylabel(cells.axis_label(data.metrics[metric]["label"], unit))

@@ -54,6 +54,7 @@ class Ladder(Chart):
             described = data.metrics[metric]
             words = f"{textwrap.fill(described['label'], TITLE_WIDTH)}\n{described['better']} is better"
             axis.set_title(words, fontsize=style.SMALLEST)
+            axis.set_label(described["label"])
         axes[0, len(panels) // 2].set_xlabel("ratio to bare metal (logarithmic)", fontsize=7)
         style.legend_below(figure, _legend(), ncols=1)
         return figure

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plimsoll.designs.splitting.charts import cells
 from plimsoll.designs.splitting.factors import OF_DEPLOYMENT
-from plimsoll.figures import bars, style
+from plimsoll.figures import bars, drawn_values, style
 from plimsoll.figures.chart import Chart
 from plimsoll.figures.data import FigureData
 
@@ -19,6 +19,7 @@ from plimsoll.figures.data import FigureData
 MARKERS = {"default": "o", "disabled": "s", "enabled": "D"}
 WORDS = {"default": "left to Open MPI", "disabled": "switched off", "enabled": "switched on"}
 CHOSEN = "yielding left to Open MPI"
+AT_LEAST = "at least: runs hit their limit"
 TINY = 1e-9
 
 
@@ -109,6 +110,11 @@ def _panel(axis: Axes, part: pd.DataFrame, points: pd.DataFrame, deployments: li
     axis.tick_params(axis="x", length=0)
 
 
+def _level(name: str) -> str:
+    """Return a level of yielding for people."""
+    return f"yielding {WORDS.get(name, name)}"
+
+
 def _narrow(label: str) -> str:
     """Return a runtime's name broken into narrow lines."""
     return label.replace("Singularity", "Singu-\nlarity").replace(" ", "\n")
@@ -121,10 +127,12 @@ def _mark(axis: Axes, x: float, row: dict, colour: str) -> None:
     """
     look = {"color": colour, "markersize": 4.5, "markeredgecolor": "black", "markeredgewidth": 0.4, "zorder": 5}
     if np.isfinite(row["mean_low"]):
-        axis.plot([x, x], [max(row["mean_low"], TINY), row["mean_high"]], zorder=4, **bars.WHISKER)
-    axis.plot(x, row["mean"], MARKERS.get(row["yield"], "v"), **look)
+        cut = drawn_values.NO_INTERVAL if row["mean_low"] < TINY else {}
+        axis.plot([x, x], [max(row["mean_low"], TINY), row["mean_high"]], zorder=4, **bars.WHISKER, **cut)
+    label = f"{_level(row['yield'])}{f', {AT_LEAST}' if row['censored'] else ''}"
+    axis.plot(x, row["mean"], MARKERS.get(row["yield"], "v"), label=label, **look)
     if row["censored"]:
-        axis.plot(x, row["mean"] * 1.25, marker="^", color="black", markersize=4, zorder=6)
+        axis.plot(x, row["mean"] * 1.25, marker="^", color="black", markersize=4, zorder=6, **drawn_values.NO_VALUE)
         words = {"ha": "center", "va": "bottom", "fontsize": style.SMALLEST, "bbox": bars.BOX}
         axis.text(x, row["mean"] * 1.4, f"{row['censored']:.0f}/{row['n']:.0f}", **words)
 
@@ -145,14 +153,12 @@ def _legend(summary: pd.DataFrame) -> list[Line2D]:
     """Return the legend: a mark per level of yielding, whiskers and dots, and the triangle only if a run reached its limit."""
     grey = {"linestyle": "", "color": "#777777", "markersize": 4.5, "markeredgecolor": "black", "markeredgewidth": 0.4}
     handles = [
-        Line2D([], [], marker=MARKERS.get(level, "v"), label=f"yielding {WORDS.get(level, level)}", **grey)
+        Line2D([], [], marker=MARKERS.get(level, "v"), label=_level(level), **grey)
         for level in style.in_order(MARKERS, summary["yield"])
     ]
     handles += bars.marks("95 % interval of the mean")
     if summary["censored"].any():
-        handles.append(
-            Line2D([], [], color="black", marker="^", linestyle="", markersize=4, label="at least: runs hit their limit")
-        )
+        handles.append(Line2D([], [], color="black", marker="^", linestyle="", markersize=4, label=AT_LEAST))
     return handles
 
 
