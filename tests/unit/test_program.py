@@ -107,7 +107,8 @@ OTHER_FILES, FILTER = ("files", "host", "other files"), ("docker-filtered", "doc
 def test_reasons_are_told_for_parts_and_for_a_whole_without_parts(costly, told):
     differs = ["seccomp: 0 before, 2 after"]
     differences = [{"runtime": name, "against": other, "adds": adds, "differs": differs} for name, other, adds in costly]
-    lines = [line for *_, adds in told for line in (f"What differed ({adds}):", f"  {differs[0]}")]
+    names = {"docker": "Docker: ", "podman": "Podman: ", "files": "", "docker-filtered": ""}
+    lines = [line for name, _, adds in told for line in (f"What differed ({names[name]}{adds}):", f"  {differs[0]}")]
     assert program_answer.reasons(differences) == lines
 
 

@@ -285,12 +285,18 @@ def of_parts(differences: Sequence[dict]) -> list[dict]:
     return [one for one in differences if one["adds"] not in (effects.DEFAULT, CONTAINER) or not has_parts(one)]
 
 
+def cost(difference: dict) -> str:
+    """Return what costs something, in words. A whole has its runtime's name, because several runtimes have such a cost."""
+    is_whole = difference["adds"] in (effects.DEFAULT, CONTAINER)
+    return f"{words.level('runtime', difference['runtime'])}: {difference['adds']}" if is_whole else difference["adds"]
+
+
 def reasons(differences: Sequence[dict]) -> list[str]:
     """Return lines for a terminal: the first differences that were observed between the two sides of each cost."""
     lines = []
     for one in of_parts(differences):
         if one["differs"]:
-            lines.append(f"What differed ({one['adds']}):")
+            lines.append(f"What differed ({cost(one)}):")
             lines += [f"  {sentence}" for sentence in one["differs"][:MOST_LINES]]
     return lines
 

@@ -34,7 +34,7 @@ class Report(design.Report):
             "paragraphs": program_answer.paragraphs(study, observations, ladder, why, program_answer.uncounted(plan, runs)),
             "ladder": _readable(ladder),
             "unit": study["metrics"][main]["unit"],
-            "why": of_parts,
+            "why": [{**one, "cost": program_answer.cost(one)} for one in of_parts],
             "why_of_wholes": [{**one, "sides": _sides(one)} for one in why if one not in of_parts],
             "most_differences": program_answer.MOST_LINES,
         }

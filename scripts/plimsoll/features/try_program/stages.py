@@ -92,6 +92,8 @@ def measure(study: Study, folder: Path) -> pd.DataFrame:
         # No container costs it for sure so far: the time that the steps would take may show whether one does.
         wanted = _spend(study, folder, budget, FIRST, first, wanted, until=REMEDY)
         found = table(study, folder)
+        if any(name in study["experiments"][STEPS]["runtime"] for name in steps_of(found)):
+            _no_time(STEPS)
         _look(study, folder, budget, [name for name in sides_of(found) if name not in sides], wanted)
     return found
 
