@@ -340,8 +340,8 @@ def main(arguments: list[str]) -> int:
                 measure(Path(plan), cell, int(repetition), Path(target), Path(image), asked.partition(",")[0])
         except Outage as problem:
             reason = (
-                f"{problem.cause[0].upper()}{problem.cause[1:]}: {problem.remedy}, then start again; what was measured is "
-                f"kept, and {cell}/{repetition} is measured then."
+                f"{problem.cause[0].upper()}{problem.cause[1:]}: {problem.remedy}, then type the command again; "
+                f"what was measured is kept, and {cell}/{repetition} is measured then."
             )
             stop.workflow(Path(plan).parent, reason)
             raise PlimsollError(reason) from problem

@@ -26,8 +26,9 @@ def skip_failing(run: Run) -> None:
         failing_groups.note(run.study_folder, group, reason)
         stop.restart(run.study_folder)
         raise PlimsollError(
-            f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, and the others go on. "
-            f"To try them again, start again; to leave the runtime out: {spelling.command('drop', group.runtime)}."
+            f"{run.plan['study']}: {group.text}: {reason}. Its other runs are skipped in this start, "
+            f"and all others are measured. To try them again, type the command again; "
+            f"to leave the runtime out: {spelling.command('drop', group.runtime)}."
         )
 
 

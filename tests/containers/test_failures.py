@@ -161,7 +161,7 @@ def test_a_container_that_is_killed_interrupts_its_run_and_the_run_is_made_again
     killer.join(5)
     assert found["status"] == "valid", found["reason"]
     assert [attempt["status"] for attempt in found["invalid_attempts"]] == ["interrupted"]
-    assert found["invalid_attempts"][0]["reason"] == "a container ended under its run"
+    assert found["invalid_attempts"][0]["reason"] == "a container ended during its run"
 
 
 @pytest.fixture
@@ -517,7 +517,7 @@ def test_a_benchmark_that_fills_the_disk_of_its_container_is_ended_before_that_i
     workspace.plan["limits"]["attempts"] = 1
     found = workspace.run(f"uma/exact/E2/{runtime}/any/default/standard/plain/beff")
     assert found["status"] == "failed"
-    assert re.match(r"it was ended before the disk of .*the containers, of which 0\.[1-3] GiB were taken", found["reason"])
+    assert re.match(r"it was stopped before the disk of .*the containers \(this attempt took 0\.[1-3] GiB", found["reason"])
     # Its files were removed with its container.
     assert disk.free_bytes(storage) > free - 64 * 2**20
 
@@ -534,7 +534,7 @@ def test_what_a_benchmark_wrote_into_its_folder_is_cut_when_it_fills_the_disk(wo
     workspace.plan["limits"]["attempts"] = 1
     found = workspace.run("uma/exact/E1/bare/any/default/standard/plain/beff")
     assert found["status"] == "failed"
-    assert re.match(r"it was ended before the disk of the results.*, of which 0\.[1-3] GiB were taken", found["reason"])
+    assert re.match(r"it was stopped before the disk of the results.* \(this attempt took 0\.[1-3] GiB", found["reason"])
     assert (workspace.folder / found["raw"] / "fills").stat().st_size == 2**20
 
 

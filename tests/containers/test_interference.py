@@ -320,7 +320,7 @@ def test_a_container_that_is_killed_interrupts_the_run_and_the_run_is_made_again
     acting.join()
     assert found["status"] == "valid", found["reason"]
     (interrupted,) = found["invalid_attempts"]
-    assert interrupted["status"] == "interrupted" and interrupted["reason"] == "a container ended under its run"
+    assert interrupted["status"] == "interrupted" and interrupted["reason"] == "a container ended during its run"
     assert "iterations" not in interrupted
 
 

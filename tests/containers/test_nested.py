@@ -306,7 +306,7 @@ def test_what_is_killed_in_the_middle_leaves_nothing(services, image, victim):
     else:
         said(node.on, "docker", "kill", node.name)
     if victim == "parent":
-        with pytest.raises(Outage, match="a container ended under its run"):
+        with pytest.raises(Outage, match="a container ended during its run"):
             services.intact()
     services.take_down()
     assert services.runtime.left() == []

@@ -79,8 +79,8 @@ def test_a_program_that_fills_the_disk_in_its_trial_is_told_in_a_sentence(tmp_pa
         assert list(place.iterdir()) == []
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert last.startswith("plimsoll: It was ended before the disk of its working folder, of which 0.")
-    assert last.endswith(" GiB were free, was full (on this host): nothing was measured.")
+    assert last.startswith("plimsoll: It was stopped before the disk of its working folder (this attempt took 0.")
+    assert last.endswith(" GiB are free) was full (on this host): nothing was measured.")
     assert not subprocess.run(["pgrep", "-f", "^sleep 62$"], capture_output=True, text=True).stdout
 
 

@@ -129,7 +129,7 @@ def test_a_job_ends_well_without_a_worker_that_was_killed_and_the_run_is_marked(
     killer = once("worker2", True, lambda name: output(["docker", "kill", name]))
     found = workspace.run("out_of_band_heartbeat", sizes=SMALL)
     killer.join()
-    assert found["status"] == "invalid" and "worker2 ended under the job, which ended well all the same" in found["reason"]
+    assert found["status"] == "invalid" and "worker2 ended during the job, which succeeded nevertheless" in found["reason"]
     assert found["lost"][0].endswith("worker2") and len(found["jobs"]) == 1
     # The logs of its tasks are kept.
     assert list(workspace.folder.glob("raw/docker/out_of_band_heartbeat/*/worker1/tasks/*/*/syslog"))
@@ -140,7 +140,7 @@ def test_a_run_whose_master_was_killed_is_invalid_and_the_next_one_works(workspa
     killer = once("master", True, lambda name: output(["docker", "kill", name]))
     found = workspace.run(sizes=SMALL, workers=1)
     killer.join()
-    assert found["status"] == "invalid" and "the master ended under the job" in found["reason"]
+    assert found["status"] == "invalid" and "the master ended during the job" in found["reason"]
     acts(workspace.run("buffer+lzo_compression"), "buffer+lzo_compression", {"small"})
 
 

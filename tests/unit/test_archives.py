@@ -172,7 +172,7 @@ def test_nothing_that_is_there_is_written_over(results, archive, tmp_path):
     other = tmp_path / "measured.zip"
     other.write_text("another one")
     with pytest.raises(
-        PlimsollError, match=r"measured.zip is there, and is not such an archive. It was not changed. Move it away"
+        PlimsollError, match=r"measured.zip exists, and has other content than this archive. It was not changed. Move it away"
     ):
         pack(results, other)
     assert other.read_text() == "another one" and list(tmp_path.iterdir()) == [other]
@@ -184,7 +184,7 @@ def test_planned_runs_that_have_no_record_are_told_and_excused(results, tmp_path
     made_up.write(folder, study, json.loads((results / STUDY / "plan.json").read_text()))
     sorted((folder / "runs").rglob("*.json"))[0].unlink()
     pack(tmp_path / "results", tmp_path / "some.zip", say=said.append)
-    assert len(said) == 1 and " of " in said[0] and said[0].endswith("planned runs have no record.")
+    assert len(said) == 1 and " of " in said[0] and said[0].endswith("planned runs have no record, and are not in the archive.")
     unpacked(tmp_path / "some.zip", tmp_path / "new")
 
 

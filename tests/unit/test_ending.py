@@ -164,12 +164,12 @@ def stopped(place: Path, folder: Path) -> bool:
 
 def test_a_program_that_fills_a_disk_is_ended_before_that_is_full(tmp_path, small):
     room = disk.Room({"the results": tmp_path, "the files": small, "others": tmp_path / "none"})
-    reason = r"^it was ended before the disk of the files, of which 0[.]0 GiB were taken in this attempt and .* free, was full$"
+    reason = r"^it was stopped before the disk of the files [(]this attempt took 0[.]0 GiB, and .* GiB are free[)] was full$"
     with pytest.raises(Unavailable, match=reason):
         process.run_bounded(["sh", "-c", filling(small)], {"PATH": "/usr/bin:/bin"}, tmp_path, 60, watching(room))
     assert room.refused and stopped(small, tmp_path)
     # As long as the file is there, it may be from another program.
-    with pytest.raises(Outage, match="^something fills the disk of the files, .*: free some[.]$"):
+    with pytest.raises(Outage, match="^something fills the disk of the files [(].*[)], and .*: free some space[.]$"):
         room.refuse_filled()
     process.cut(small, 2**20)
     room.refuse_filled()
@@ -189,7 +189,7 @@ def test_all_folders_on_the_same_disk_are_named(small):
     room = disk.Room({"the results": small})
     room.watch({"the containers": small})
     (small / "file").write_bytes(bytes(2**25))
-    with pytest.raises(Unavailable, match="the disk of the results and of the containers, of which"):
+    with pytest.raises(Unavailable, match="the disk of the results and of the containers [(]this attempt took"):
         room.refuse_filling()
 
 
@@ -202,7 +202,7 @@ def test_a_folder_that_cannot_be_seen_any_more_is_no_reason(tmp_path):
 
 def test_a_creation_that_fills_a_disk_is_refused_with_nothing_left(tmp_path, small, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(Unavailable, match="before the disk of the files, of which"):
+    with pytest.raises(Unavailable, match="before the disk of the files [(]this attempt took"):
         gate.pass_together([["sh", "-c", filling(small)]], tmp_path, 30, watch=watching(disk.Room({"the files": small})))
     assert stopped(small, tmp_path)
 

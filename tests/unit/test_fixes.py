@@ -103,7 +103,7 @@ def test_a_damaged_bill_is_named(tmp_path, content):
 def test_nothing_that_is_listed_is_said(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["vulnerabilities", "--directory", str(tmp_path)]) == 2
-    assert "No image is listed here yet" in capsys.readouterr().err
+    assert "No image has a list of its packages here yet. Type: .venv/bin/snakemake " in capsys.readouterr().err
 
 
 def test_mirrors_are_the_machine_s_own(monkeypatch):

@@ -200,7 +200,9 @@ def test_what_has_changed_of_an_image_or_is_gone_is_told_and_would_be_made_again
     assert remade == []
     # The content has the same length.
     (tmp_path / name).write_text((tmp_path / name).read_text()[:-1] + "x")
-    with pytest.raises(ImageGone, match=rf"^the image plimsoll/hpcc:1 has changed \({told} is not as it was made\): delete "):
+    with pytest.raises(
+        ImageGone, match=rf"^the image plimsoll/hpcc:1 has changed \({told} was changed after it was made\): delete "
+    ):
         runtime.examine(made)
     restore.restore(made)
     (tmp_path / name).unlink()

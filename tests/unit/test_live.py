@@ -247,7 +247,7 @@ def test_a_job_that_fails_is_told_once_without_the_command_of_the_shell(results,
     told = [text for text in capfd.readouterr().err.splitlines() if not text.startswith("The log of all steps")]
     (only,) = told
     assert only.startswith(said or log.strip())
-    assert said is None or only.endswith("that does not need this. results/f.log says more.")
+    assert said is None or only.endswith("that do not need this. results/f.log says more.")
     assert "set -euo pipefail" in (results / "logs/workflow.log").read_text()
 
 

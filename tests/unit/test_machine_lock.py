@@ -229,7 +229,7 @@ def test_what_could_not_be_removed_is_tried_again_after_a_while_and_said_where_a
 
     machine_lock.mark()
     assert measures() == 1
-    said = "plimsoll: left over from a killed run, and not removed: the engine does not answer.\n"
+    said = "plimsoll: left over from a killed run, and not removed: the engine does not answer. The next run tries again.\n"
     assert capsys.readouterr().err == said
     # Trying at once again would cost every run time.
     assert measures() == 1

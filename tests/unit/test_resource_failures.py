@@ -60,7 +60,7 @@ def test_a_repair_that_fails_does_not_end_the_waiting(monkeypatch, capsys):
         raise Outage("no copy", "build it")
 
     resources.restore(Outage("the image was removed", "build it"), engine.examine, repair)
-    assert "could not be repaired from here: no copy: build it." in capsys.readouterr().err
+    assert "Plimsoll could not repair it, and waits until it works again: no copy: build it." in capsys.readouterr().err
 
 
 def test_errors_of_the_host_are_outages_and_others_are_not():

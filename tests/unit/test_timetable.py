@@ -100,7 +100,7 @@ def test_it_is_foretold_once_in_one_line_and_compared_at_the_end(capsys):
     for part, seconds in (("setup", 2.0), ("images", 3.0), ("measuring", 4.0)):
         timetable.note(part, seconds)
     assert timetable.summary(38) == (
-        "0:10 in all, 12:00 were foretold (\N{MINUS SIGN}99 %): set-up 0:02, images 0:03, measuring 0:04, pages 0:01."
+        "0:10 in all, 12:00 were forecast (\N{MINUS SIGN}99 %): set-up 0:02, images 0:03, measuring 0:04, pages 0:01."
     )
 
 
@@ -165,7 +165,7 @@ def test_minutes_that_are_spent_are_not_spent_again(machine, monkeypatch, capsys
     spending = Spending(monkeypatch)
     spent(machine, given=[0.1], minutes=12)
     several_studies.spend(["liu2020"], 12, [])
-    assert spending.asked == [] and "the 12 minutes are spent" in capsys.readouterr().out
+    assert spending.asked == [] and "the 12 minutes are used up, and nothing more was measured" in capsys.readouterr().out
     several_studies.spend(["liu2020"], 30, [])
     assert spending.asked[0][1] > 0.1
 

@@ -169,7 +169,7 @@ def test_a_dry_run_of_a_written_study_only_reads_it(done):
     ("words", "has_options", "typed", "told"),
     [
         (["my-x.yaml", "liu2020"], False, {}, "my-x.yaml is measured alone"),
-        (["my-x.yaml"], True, {}, "Leave the other words away: of the options it takes --dry-run, --fail-above,"),
+        (["my-x.yaml"], True, {}, "Leave the other words out: of the options it takes --dry-run, --fail-above,"),
         (["my-x.yaml"], False, {"fail_above": "5"}, "--fail-above '5': it is not a share such as 5%"),
         (["my-x.yaml"], False, {"junit": Path("missing/out.xml")}, "--junit missing/out.xml: this is a folder"),
         (["my-x.yaml"], False, {"export": Path("missing/x.json")}, "--export-hyperfine missing/x.json: this is a folder"),

@@ -97,7 +97,8 @@ def test_a_trial_that_fills_the_disk_of_its_folder_is_ended_and_told(monkeypatch
     fill_early(monkeypatch)
     began = time.monotonic()
     wanted = (
-        r"^It was ended before the disk of its working folder, of which .* was full \(on this host\): nothing was measured\.$"
+        r"^It was stopped before the disk of its working folder \(this attempt took .* GiB are free\) was full "
+        r"\(on this host\): nothing was measured\.$"
     )
     with pytest.raises(PlimsollError, match=wanted):
         trial.on_host(of_command("sh", "-c", FILLS.format(3476), limit=100.0), timer.program_path())

@@ -121,6 +121,6 @@ def test_what_a_run_needs_is_examined_without_the_user_s_variables(tmp_path, mon
     monkeypatch.setattr(run_repair.system, "note", lambda folder, runtimes: None)
     monkeypatch.setattr(run_repair, "resources_of", lambda run: [])
     seen = []
-    run_repair.repair(Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "look who stopped it"))
+    run_repair.repair(Run({}, {}, 1, tmp_path, {}), Outage("a container ended", "find out what stopped it"))
     assert len(seen) == 1 and "DOCKER_DEFAULT_PLATFORM" not in seen[0] and seen[0]["HOME"] == str(tmp_path / "home")
     assert os.environ["DOCKER_DEFAULT_PLATFORM"] == "linux/planted"

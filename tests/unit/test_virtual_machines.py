@@ -224,7 +224,7 @@ def test_a_guest_that_never_boots_is_told_in_time(spec, monkeypatch, process, co
 def test_a_guest_that_ended_under_its_run_is_an_outage(spec):
     emulated = runtimes.find("vm-emulated")
     emulated.intact([guest_node.Guest(spec, HOST, Hangs())])
-    with pytest.raises(Outage, match="plimsoll-r-c0 ended under its run"):
+    with pytest.raises(Outage, match="plimsoll-r-c0 ended during its run"):
         emulated.intact([guest_node.Guest(spec, HOST, Ended())])
 
 
@@ -233,7 +233,7 @@ def test_a_guest_that_ended_under_its_run_is_an_outage(spec):
     [
         ("echo plimsoll boot 1.0", None),
         ("echo MSR >&2; exit 1", "MSR"),
-        ("exit 0", "it ended without a word"),
+        ("exit 0", "it ended and printed nothing"),
         ("kill -9 $$", "the guest that was to show it was killed"),
         # KVM answers but cannot run a guest, so that QEMU waits without end.
         ("echo booting; exec sleep 30", "a guest was not up after 0.3 s"),
@@ -254,8 +254,8 @@ def test_kvm_that_is_a_software_layer_is_told(tmp_path, monkeypatch, module, beg
     monkeypatch.setattr(kvm, "DEVICE", tmp_path / "device")
     monkeypatch.setattr(kvm.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(kvm.machine, "booting", lambda accelerator: ["sh"])
-    monkeypatch.setattr(kvm, "tried", lambda words: "it ended without a word")
-    assert kvm.problem().startswith(begins) and kvm.problem().endswith("it ended without a word")
+    monkeypatch.setattr(kvm, "tried", lambda words: "it ended and printed nothing")
+    assert kvm.problem().startswith(begins) and kvm.problem().endswith("it ended and printed nothing")
 
 
 def test_what_was_found_of_kvm_counts_until_something_changes(tmp_path, monkeypatch):

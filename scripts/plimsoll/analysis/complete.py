@@ -34,7 +34,7 @@ def refuse_given_up(plan: Plan) -> None:
         named = "; ".join(f"{group} ({reason})" for group, reason in groups.items())
         raise PlimsollError(
             f"{plan['study']}: required runtimes do not work, and their runs were skipped in this start: {named}. What was "
-            "measured is kept. Repair the runtime, and start again."
+            "measured is kept. Repair the runtime, and type the command again."
         )
 
 

@@ -137,5 +137,5 @@ def refuse_with_archive(*others: object) -> None:
     if any(others):
         raise PlimsollError(
             "--from makes everything that the archive has, and takes no other option than --claims. Nothing "
-            "was made. Leave the other options away."
+            "was made. Leave the other options out."
         )

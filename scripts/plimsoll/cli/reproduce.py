@@ -92,7 +92,7 @@ def reproduce(
     if targets and (hours or minutes):
         raise PlimsollError(
             "--figure measures what the figure shows, however long that takes. Nothing was measured. Leave "
-            "--hours and --minutes away."
+            "--hours and --minutes out."
         )
     if dry_run:
         place.enter(directory)

@@ -62,7 +62,10 @@ def require(name: str) -> Callable:
     """Return the function that a feature offers under a name. Raise PlimsollError if no feature does."""
     if found := find(name):
         return found
-    raise PlimsollError(f"This needs a feature that offers {name}, and none is there. Nothing was done.")
+    raise PlimsollError(
+        f"No folder of scripts/plimsoll/features offers {name}, which this command needs. Nothing was done. "
+        "Put that folder back."
+    )
 
 
 def rules() -> list[Path]:

@@ -27,7 +27,7 @@ def refuse_less(folder: Path, needed: float) -> None:
     """Raise Outage if the disk of a folder has less than `needed` bytes free."""
     free = free_bytes(folder)
     if free < needed:
-        raise Outage(f"{folder} has {free / 2**30:.1f} GiB free, and {needed / 2**30:.1f} are needed", "free some")
+        raise Outage(f"{folder} has {free / 2**30:.1f} GiB free, and {needed / 2**30:.1f} are needed", "free some space")
 
 
 def free_bytes(folder: Path) -> int:
@@ -65,12 +65,12 @@ class Room:
         """Raise Unavailable if a disk has lost more than TAKEN_BYTES since `begin` and has less than LEFT_BYTES free."""
         if filling := self._filling():
             self.refused = True
-            raise Unavailable(f"it was ended before the disk of {filling} were free, was full")
+            raise Unavailable(f"it was stopped before {filling} was full")
 
     def refuse_filled(self) -> None:
         """Raise Outage if the disk is still full after the run that filled it was removed."""
         if self.refused and (filling := self._filling()):
-            raise Outage(f"something fills the disk of {filling} were free, and removing the run has not freed it", "free some")
+            raise Outage(f"something fills {filling}, and removing the run has not freed it", "free some space")
 
     def _filling(self) -> str:
         """Return, in words, the disks that have lost much and have little left; an empty text if no disk has."""
@@ -81,7 +81,7 @@ class Room:
             return ""
         most, least = max(lost[what] for what in filling), min(now[what] for what in filling)
         names = " and of ".join(filling)
-        return f"{names}, of which {most / 2**30:.1f} GiB were taken in this attempt and {least / 2**30:.1f} GiB"
+        return f"the disk of {names} (this attempt took {most / 2**30:.1f} GiB, and {least / 2**30:.1f} GiB are free)"
 
     def _free(self) -> dict[str, int]:
         found = {}

@@ -89,7 +89,7 @@ def _opened(path: Path, access: int = os.O_RDONLY) -> int:
             with contextlib.suppress(FileExistsError):
                 return _made(path, access)
         except OSError as problem:
-            reason = f"{path} cannot be read ({problem.strerror}), which every workflow on this machine has to"
+            reason = f"every workflow on this machine must read {path}, and it cannot be read ({problem.strerror})"
             raise PlimsollError(f"{reason}: have it removed by {user_of(path)} or by root.") from problem
 
 

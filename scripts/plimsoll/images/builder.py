@@ -99,7 +99,7 @@ def build(name: str, base: str) -> Image:
             made = {"id": _built(name, base, tag), **({"stages": stages} if stages else {})}
             description = _noted(folder / store.DESCRIPTION, made)
             if not description or forms.lacking(description, given["forms"]):
-                say(f"unpacking {tag} for what is no engine", "images")
+                say(f"unpacking {tag} for runtimes without an engine", "images")
                 there = image_comparison.others(tag)
                 description = forms.unpack(tag, folder, stages)
                 for sentence in image_comparison.sentences(description, there):

@@ -60,7 +60,10 @@ def undo_left() -> None:
     if not quiet_settings.is_left():
         return
     if not machine_lock.free():
-        say("a killed `plimsoll doctor` has left settings changed. They are taken back after the measurement of now.")
+        say(
+            "a killed `plimsoll doctor` has left settings changed. "
+            "They are taken back when the measurement that is running now has ended."
+        )
         return
     with _alone():
         pass
@@ -143,7 +146,7 @@ def sweep(runtimes: Iterable[Sweepable], aloud: bool = True) -> None:
         except (Unavailable, OSError) as problem:
             problems[str(problem)] = None
     for problem in problems if aloud else ():
-        say(f"left over from a killed run, and not removed: {problem}.")
+        say(f"left over from a killed run, and not removed: {problem}. The next run tries again.")
     machine_lock.note_sweep(not problems)
 
 

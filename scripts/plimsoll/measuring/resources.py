@@ -87,7 +87,7 @@ def restore(problem: Outage, examine: Callable[[], None], repair: Callable[[Outa
             try:
                 repair(problem)
             except (PlimsollError, OSError) as failure:
-                say(f"that could not be repaired from here: {failure}")
+                say(f"Plimsoll could not repair it, and waits until it works again: {failure}")
         try:
             examine()
             return say("it works again.")

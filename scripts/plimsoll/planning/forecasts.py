@@ -103,7 +103,7 @@ def sentence(study: str, made: list[dict]) -> str:
     answered = f"{known['known']} of {known['ratios']} ratios of the answer are known, and " if known else ""
     more = ", ".join(f"{each['settled']} after {each['hours']:g}" for each in one["forecasts"])
     never = f"; {len(one['never'])} not in {one['forecasts'][-1]['hours']:g}" if one["never"] else ""
-    unknown = f", {len(one['unknown'])} cannot be foretold" if one.get("unknown") else ""
+    unknown = f", {len(one['unknown'])} cannot be forecast" if one.get("unknown") else ""
     return (
         f"{study}: {answered}{one['settled']} of {one['testable']} testable claims are decided after "
         f"{hours_in_words(one['hours'])} of measuring; forecast: {more or 'none'}{never}{unknown} "

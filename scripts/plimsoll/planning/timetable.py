@@ -187,7 +187,7 @@ def summary(figures: int) -> str:
     if taken["measuring"] and 0 <= rest <= LONGEST_PAGES * REST_OF_PAGES:
         remember("rest of pages", rest)
     difference = f"{round(100 * (whole / foretold - 1)):+d} %".replace("-", "\N{MINUS SIGN}")
-    return f"{clock(whole)} in all, {clock(foretold)} were foretold ({difference}): {_clocks(taken)}."
+    return f"{clock(whole)} in all, {clock(foretold)} were forecast ({difference}): {_clocks(taken)}."
 
 
 def remember(name: str, seconds: float) -> None:

@@ -160,7 +160,7 @@ def read(path: Path, instead: Callable[[Path], Path] = lambda folder: folder) ->
         return read(folder / RESULTS, instead)
     raise PlimsollError(
         f"{path} holds no results: neither it nor a folder in it has {OBSERVATIONS}. Make it from the "
-        f"records: `snakemake --cores 1 results/<study>/{OBSERVATIONS}`."
+        f"records: `.venv/bin/snakemake --cores 1 results/<study>/{OBSERVATIONS}`."
     )
 
 
@@ -263,7 +263,8 @@ def _verdicts(folder: Path, study: str, files: Sequence[str] = CLAIMS) -> dict[s
         return {one["id"]: one for one in results if {"id", "study", "verdict"} <= one.keys() and one["study"] == study}
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise PlimsollError(
-            f"{path} holds no verdicts ({problem}). Make it again (`snakemake --cores 1 results/claims.html`), or move it away."
+            f"{path} holds no verdicts ({problem}). Make it again (`.venv/bin/snakemake --cores 1 results/claims.html`), "
+            "or move it away."
         ) from problem
 
 
@@ -279,7 +280,7 @@ def _comparisons(folder: Path) -> pd.DataFrame:
         table = pd.read_csv(path, keep_default_na=False, na_values=[""])
     except ValueError as problem:
         raise PlimsollError(
-            f"{path} holds no comparisons ({problem}). Make it again (`snakemake --cores 1 results/claims.html`), or move it "
-            "away."
+            f"{path} holds no comparisons ({problem}). Make it again (`.venv/bin/snakemake --cores 1 results/claims.html`), "
+            "or move it away."
         ) from problem
     return table if set(OF_COMPARISON) <= set(table) else none

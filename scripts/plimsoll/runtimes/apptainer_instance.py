@@ -183,7 +183,7 @@ class SingularityInstance(Apptainer):
     def intact(self, nodes) -> None:
         """Raise Outage if the first process of an instance has ended."""
         if ended := [node.name for node in nodes if not _runs(node.pid)]:
-            raise Outage(f"the instance {ended[0]} ended under its run", "look who stopped it")
+            raise Outage(f"the instance {ended[0]} ended during its run", "find out what stopped it")
 
     def left(self) -> list[str]:
         return list(run_instances().values())

@@ -247,9 +247,9 @@ class Engine(Runtime):
             running = output([*self.command, "inspect", "--format", "{{.State.Running}}", *names], ANSWER_SECONDS).split()
         except Unavailable as problem:
             self.refuse_silent()
-            raise Outage(f"a container is gone from under its run ({problem})", "look who removed it") from problem
+            raise Outage(f"a container disappeared during its run ({problem})", "find out what removed it") from problem
         if running != ["true"] * len(names):
-            raise Outage("a container ended under its run", "look who stopped it, or whether the engine was restarted")
+            raise Outage("a container ended during its run", "find out what stopped it, or whether the engine was restarted")
 
     def refuse_silent(self) -> None:
         """Raise Outage if the engine does not answer."""

@@ -8,7 +8,7 @@ from plimsoll.interchange import Image
 
 # File beside the forms of an image. It holds the checksum of each form that is one file, by the file's name.
 SUMS = "sums.json"
-CHANGED = "is not as it was made"
+CHANGED = "was changed after it was made"
 # Form of an image that is a folder.
 UNPACKED = "rootfs"
 

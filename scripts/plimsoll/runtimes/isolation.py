@@ -88,7 +88,7 @@ def put_right(runtime: Runtime) -> None:
     try:
         runtime.tried()
     except Unavailable as problem:
-        say(f"what {runtime.label} leaves could not be removed: {problem}.")
+        say(f"leftovers of {runtime.label} could not be removed: {problem}. The next run removes them.")
 
 
 def _question(lacking: dict[str, str]) -> str:

@@ -147,7 +147,7 @@ class VirtualMachine(Runtime):
     def intact(self, nodes) -> None:
         """Raise Outage if a guest's QEMU process has ended. Nothing that is measured ends a guest."""
         if ended := [node.name for node in nodes if node.process.poll() is not None]:
-            raise Outage(f"the virtual machine {ended[0]} ended under its run", "look who ended it")
+            raise Outage(f"the virtual machine {ended[0]} ended during its run", "find out what ended it")
 
     def group_of(self, run: str) -> str:
         """Return a cgroup path under which no cgroup is made. A guest is a process that the run has started, and is

@@ -194,7 +194,11 @@ def _without_time(target: str, study: dict, plan: Plan) -> str:
     name = Path(target).name.partition(".")[0]
     cells = figure_request.left_out(plan, study, name) if name in study["figures"] else []
     typed = spelling.command("reproduce", plan["study"], figure=name)
-    return f"; {many(len(cells), 'more cell')} had no part in the given time ({typed} measures them)" if cells else ""
+    return (
+        f"; {many(len(cells), 'more cell')} had no time within the given minutes or hours ({typed} measures them)"
+        if cells
+        else ""
+    )
 
 
 def seconds(plan: Plan, runs: Iterable[tuple[str, int]]) -> float:

@@ -47,7 +47,8 @@ class Task(Base):
         here = topology.open_vswitch()
         if (asked := self.cell["parameters"].get("switch", here)) != here:
             raise Unavailable(
-                f"the plan has Open vSwitch in {asked}, and now it would be in {here}: delete the plan, start again"
+                f"the plan has Open vSwitch in {asked}, and now it would be in {here}: delete the plan, "
+                "and type the command again"
             )
         if self.network:
             self.network.set_up()

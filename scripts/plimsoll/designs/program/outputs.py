@@ -148,4 +148,4 @@ def refuse_others(timed: list[Timed], parameters: dict) -> None:
     """Raise InvalidOutput if a run printed something else than the study's first run on this host."""
     wanted = parameters.get("output")
     if wanted and any(one["output"] != wanted for one in timed):
-        raise InvalidOutput("its output is another than that of the first run: the answers differ, and times mean nothing")
+        raise InvalidOutput("its output differs from the first run's: the answers differ, and times mean nothing")

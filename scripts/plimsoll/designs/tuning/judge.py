@@ -69,6 +69,6 @@ def problem(jobs: list[dict], lost: list[str]) -> str | None:
     The reasons are a worker that was lost, and a task that ran more than once.
     """
     if lost:
-        return f"the worker {lost[0]} ended under the job, which ended well all the same"
+        return f"the worker {lost[0]} ended during the job, which succeeded nevertheless"
     again = sum(one["failed_tasks"] for one in jobs)
     return f"{again} task{' was' if again == 1 else 's were'} made again" if again else None

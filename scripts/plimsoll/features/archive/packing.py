@@ -56,7 +56,10 @@ def pack(
         for name, one in packed.items():
             members[records_of(name)] = Member(one.lines, GIVEN)
             if one.lacking:
-                say(f"{name}: {len(one.lacking)} of {len(one.plan['order'])} planned runs have no record.")
+                say(
+                    f"{name}: {len(one.lacking)} of {len(one.plan['order'])} planned runs have no record, "
+                    "and are not in the archive."
+                )
         members |= {name: page for one in every for name, page in _report(one)}
         if not drawn:
             members = {name: member for name, member in members.items() if member.role != MADE or not name.endswith(DRAWN)}

@@ -88,7 +88,7 @@ def _have(archive: Archive, folder: Path, source: Path, replaced: set[str]) -> N
     Files that were made there before stay. Raise PlimsollError if the folder is another archive's, or if an input was
     changed in it.
     """
-    remedy = f"delete {folder}, in which nothing was measured, and start again"
+    remedy = f"delete {folder}, in which nothing was measured, and type the command again"
     noted = folder / MANIFEST
     if not folder.exists():
         with archive_folders.whole(folder) as new:

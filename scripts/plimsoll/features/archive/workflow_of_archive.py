@@ -46,7 +46,7 @@ def _manifest() -> dict:
         check_format(manifest)
     except (RefusedArchive, ValueError) as problem:
         where = Path(MANIFEST).resolve()
-        raise PlimsollError(f"{where} cannot be used ({problem}): delete its folder, and start again.") from problem
+        raise PlimsollError(f"{where} cannot be used ({problem}): delete its folder, and type the command again.") from problem
     return manifest
 
 

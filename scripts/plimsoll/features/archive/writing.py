@@ -116,7 +116,7 @@ def _put(written: Path, target: Path) -> bool:
         if filecmp.cmp(written, target, shallow=False):
             return False
         raise PlimsollError(
-            f"{target} is there, and is not such an archive. It was not changed. Move it away, or name another "
+            f"{target} exists, and has other content than this archive. It was not changed. Move it away, or name another "
             "file with --file."
         )
     written.rename(target)

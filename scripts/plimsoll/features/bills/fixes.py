@@ -52,7 +52,7 @@ def debian_packages(path: Path) -> DebianPackages:
         packages = [(one.name, one.version or "", one.qualifiers.get("upstream", one.name).partition("@")[0]) for one in known]
         return DebianPackages(RELEASE.search(system["description"])["name"], packages)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise DamagedFile(f"{path} is damaged. Delete it: snakemake --cores 1 {path} makes it again.") from problem
+        raise DamagedFile(f"{path} is damaged. Delete it: .venv/bin/snakemake --cores 1 {path} makes it again.") from problem
 
 
 def lacking(bill: DebianPackages, archive: debian.SecurityArchive) -> Iterator[Fix]:

@@ -24,7 +24,8 @@ def vulnerabilities(directory: options.Directory = None) -> None:
     }
     if not bills:
         raise PlimsollError(
-            "No image is listed here yet: snakemake --cores 1 results/images/hpcc.sbom.json lists that of liu2020."
+            "No image has a list of its packages here yet. Type: .venv/bin/snakemake --cores 1 "
+            "results/images/hpcc.sbom.json (the image of liu2020)."
         )
     with tempfile.TemporaryDirectory() as folder:
         archives = {

@@ -52,7 +52,7 @@ def free(folders: Mapping[str, Path]) -> Iterator[Finding]:
             yield Finding(name, value, STOPS, means, "free some, or ./plimsoll clean-up --all (removes images too)")
         elif left < ENOUGH:
             means = f"Images and results take up to {ENOUGH / 2**30:.0f} GiB. Measuring may stop for lack of space."
-            yield Finding(name, value, WARNS, means, "free some")
+            yield Finding(name, value, WARNS, means, "free some space")
         else:
             yield Finding(name, value, FINE, "Enough for images and results.")
 

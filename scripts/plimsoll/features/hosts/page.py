@@ -115,7 +115,7 @@ def read(named: Path, folder: Path) -> Column:
     found = [path.with_name(TOGETHER[0]) if path.with_name(TOGETHER[0]).is_file() else path for path in judged]
     if not found:
         raise PlimsollError(
-            f"{named} has no verdicts (results/<study>/claims.json). Make them there: `snakemake --cores 1 "
+            f"{named} has no verdicts (results/<study>/claims.json). Make them there: `.venv/bin/snakemake --cores 1 "
             "results/claims.html`."
         )
     machine = _facts(results / "host.txt")
@@ -157,7 +157,7 @@ def _column(name: str, files: list[Path], machines: dict, page: Path | None = No
         except (documents.Misfit, OSError, ValueError, KeyError, TypeError) as problem:
             raise PlimsollError(
                 f"The verdicts in {path.parent} are damaged ({problem}). Measurements are not affected. Delete its "
-                "claims.json, and make it again there: `snakemake --cores 1 results/claims.html`."
+                "claims.json, and make it again there: `.venv/bin/snakemake --cores 1 results/claims.html`."
             ) from problem
     return Column(name, results, comparisons, machines, page)
 

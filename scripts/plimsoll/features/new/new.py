@@ -10,15 +10,15 @@ from plimsoll.cli import options
 
 # The questions of each kind of thing: option, question, and the usual answer.
 QUESTIONS = {
-    "study": {"of": ("What is it of: table, program, or the name of a benchmark of ours?", "table")},
-    "runtime": {"like": ("Which runtime is it like?", "docker"), "label": ("How is it called on pages?", "")},
+    "study": {"of": ("What does it measure: table, program, or the name of one of our benchmarks?", "table")},
+    "runtime": {"like": ("Which runtime is it like?", "docker"), "label": ("What is it called on pages?", "")},
     "workload": {
         "program": ("Where is the program in its image?", "/opt/microservices/program"),
         "metric": ("In which unit is the rate that it prints?", "1/s"),
-        "label": ("How is it called on pages?", ""),
+        "label": ("What is it called on pages?", ""),
     },
     "chart": {
-        "of": ("Of which design is it?", "overhead"),
+        "of": ("Which design is it for?", "overhead"),
         "question": ("What does it show, in a sentence?", "Means of all cells, with standard deviations."),
     },
 }
@@ -74,7 +74,10 @@ def new(
     from plimsoll.spelling import hint
 
     if what not in QUESTIONS:
-        raise PlimsollError(f"{what} cannot be begun{hint(what, QUESTIONS)}: take {', '.join(QUESTIONS)}. Nothing was written.")
+        raise PlimsollError(
+            f"{what} is no part of Plimsoll that can be added{hint(what, QUESTIONS)}: take "
+            f"{', '.join(QUESTIONS)}. Nothing was written."
+        )
     given = {"of": of, "data": data, "factor": factor, "metric": metric, "question": question}
     given |= {"like": like, "program": program, "label": label}
     answers = {key: _answer(given[key], *asked) for key, asked in QUESTIONS[what].items()}

@@ -38,7 +38,11 @@ def spend(names: Sequence[str], minutes: float, settings: list[str]) -> None:
     """
     check(names, minutes)
     if (wanted := timetable.seconds_left(names, minutes)) <= 0:
-        print(f"plimsoll: {', '.join(names)}: the {minutes:g} minutes are spent; more minutes go on.", flush=True)
+        print(
+            f"plimsoll: {', '.join(names)}: the {minutes:g} minutes are used up, and nothing more was measured. "
+            "To measure more, give more --minutes.",
+            flush=True,
+        )
         return
     parts = timetable.foretell(names, minutes=minutes)
     ends = time.time() + wanted - timetable.seconds_passed() - parts["pages"]
@@ -76,7 +80,7 @@ def check(names: Sequence[str], minutes: float, is_new: bool = False) -> None:
     if without := [name for name in names if not studies.load(name, known).design.factors.STAGES]:
         raise PlimsollError(
             f"--minutes is for studies that are measured in stages, and not for {', '.join(without)}. Nothing was measured; "
-            "leave --minutes away, or choose other studies."
+            "leave --minutes out, or choose other studies."
         )
     unfinished = [name for name in names if is_new or timetable.time_spent(name).minutes < minutes]
     parts = timetable.foretell(names, minutes=minutes)

@@ -120,7 +120,8 @@ def _begun(study: Study, plan: Plan, seconds: float, folder: Path) -> dict[str, 
         usual, fewest = costs.of_plan(plan), min(FIRST_BLOCKS)
         raise PlimsollError(
             f"{seconds / 3600:g} h is too short for any ratio or claim of {study['id']} on this machine: {fewest} blocks "
-            f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours."
+            f"of everything take some {usual.seconds(dict.fromkeys(usual.run, fewest)) / 3600:.1f} hours. Nothing was "
+            "measured. Give more time: --hours, or --minutes."
         )
     return begun
 

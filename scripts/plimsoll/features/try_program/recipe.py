@@ -100,7 +100,8 @@ def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[st
         configured = json.loads(client.output("image", "inspect", "--format", "{{json .Config}}", tag)) or {}
     except Unavailable as problem:
         raise PlimsollError(
-            f"The engine has no image {image}, and nothing is fetched for it: pull it first. ({problem})"
+            f"The engine has no image {image}, and nothing is fetched for it. Nothing was measured. Type: "
+            f"{client.command()[0]} pull {image} ({problem})"
         ) from problem
     if architecture and here and architecture != here:
         raise PlimsollError(f"The image {image} is for {architecture}, and this machine is {here}: nothing was measured.")

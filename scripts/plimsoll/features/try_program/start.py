@@ -23,7 +23,7 @@ def measure_own(studies: Sequence[str], has_options: bool, dry_run: bool, **of_a
     file = next(each for each in studies if each.endswith(".yaml"))
     if len(studies) > 1 or has_options:
         raise PlimsollError(
-            f"{file} is measured alone, as it says. Nothing was measured. Leave the other words away: of the options it takes "
+            f"{file} is measured alone, as it says. Nothing was measured. Leave the other words out: of the options it takes "
             "--dry-run, --fail-above, --json, --junit and --export-hyperfine."
         )
     words = answer_options(**of_answer)

@@ -68,7 +68,7 @@ def try_(
     width: Annotated[
         str, typer.Option(metavar="SHARE", help="Stop when every interval is as narrow: 2% to either side.")
     ] = "1%",
-    limit: Annotated[float, typer.Option(metavar="SECONDS", help="A run that takes longer hangs.")] = 60.0,
+    limit: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds after which a run counts as hung.")] = 60.0,
     fail_above: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Status 1 if a default surely loses more than this, or has no answer.")
     ] = None,

@@ -30,7 +30,9 @@ def image() -> Path:
     """Return the kernel's path. Raise Unavailable if set-up has put none there."""
     path = folder() / "boot/vmlinuz"
     if not path.is_file():
-        raise Unavailable("set-up has fetched no kernel for virtual machines (scripts/setup/guest.sh; x86-64 and root only)")
+        raise Unavailable(
+            "no kernel for virtual machines is here (on x86-64, root gets one with `bash scripts/setup/guest.sh`)"
+        )
     return path
 
 

@@ -92,7 +92,7 @@ def tried(words: list[str], seconds: float = SECONDS) -> str | None:
     if done.returncode in KILLED:
         # Something else may have killed it before its time.
         return f"{LATE} {seconds:g} s" if time.monotonic() - begun >= seconds else "the guest that was to show it was killed"
-    return (done.stderr.strip().splitlines() or ["it ended without a word"])[0]
+    return (done.stderr.strip().splitlines() or ["it ended and printed nothing"])[0]
 
 
 def _signature(program: str) -> list[int]:

@@ -170,7 +170,7 @@ class Cluster:
         """Return the last words of a container that has ended."""
         homes = [self.services.runtime, *(self.engines or [self.services.runtime] * len(self.nodes))]
         said = {node.name: home for node, home in zip(self.nodes, homes, strict=False)}[name].last_words(name)
-        return said or f"{name} ended without a word"
+        return said or f"{name} ended and printed nothing"
 
     def put(self, file: Path, name: str) -> str:
         """Write a file into HDFS, and return the SHA-256 of the content that was sent."""
@@ -222,7 +222,7 @@ class Cluster:
                 seen = job_answers.app(self.ask(RESOURCES, f"/ws/v1/cluster/apps/{job.replace('job_', 'application_')}"))
             except rest.NoAnswer as problem:
                 if self.master.name in self.ended():
-                    raise InvalidOutput(f"the master ended under the job: {self._said(self.master.name)}") from problem
+                    raise InvalidOutput(f"the master ended during the job: {self._said(self.master.name)}") from problem
                 seen = None
             if seen and seen["state"] in ENDED:
                 if seen["finalStatus"] == "SUCCEEDED":

@@ -116,8 +116,8 @@ class Display:
             return
         what = self._what(job)
         self.say(
-            f"{OURS}{what} failed ({last or 'it printed nothing'}). What was measured is kept, and everything goes on that "
-            f"does not need this. {job.log or 'The log'} says more.",
+            f"{OURS}{what} failed ({last or 'it printed nothing'}). What was measured is kept, and all steps go on that "
+            f"do not need this. {job.log or 'The log'} says more.",
             FAILURE,
         )
 
