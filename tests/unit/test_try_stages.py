@@ -194,6 +194,20 @@ def test_no_time_is_kept_for_cells_that_cannot_be_measured_here(unavailable):
     assert stages.missing(made, unavailable, FIRST, FIRST_ONES) == 0
 
 
+def test_the_time_of_blocks_is_that_of_the_slowest_runtime_so_far(monkeypatch, tmp_path):
+    made = of_minutes(3)
+    assert stages.as_seen(made, tmp_path) == made["program"]
+    (tmp_path / "observations.csv").touch()
+    rows = [("host", "wall", 0.1), ("docker", "wall", 0.3), ("docker", "wall", 0.5), ("docker", "start", 9.0)]
+    for number, seconds in ((4, 0.4), (1, 0.1), (0, 0.1)):
+        seen = pd.DataFrame(rows[:number], columns=["runtime", "metric", "value"])
+        monkeypatch.setattr(stages, "observed", lambda _, seen=seen: seen)
+        assert stages.as_seen(made, tmp_path) == {**made["program"], "expected_seconds": pytest.approx(seconds)}
+    monkeypatch.setattr(stages, "observed", lambda _: pd.DataFrame(rows, columns=["runtime", "metric", "value"]))
+    blocks = stages.block_seconds({**made["program"], "expected_seconds": 0.4}, [f"{FIRST}/{HOST}"])
+    assert stages.missing(made, tmp_path, FIRST, [HOST]) == pytest.approx(stages.LEAST * blocks)
+
+
 @pytest.mark.parametrize(("done", "goes_on"), [(90, False), (89, True)])
 def test_a_first_pass_goes_on_by_the_blocks_of_cells_that_can_be_measured(unavailable, monkeypatch, done, goes_on):
     spent = []

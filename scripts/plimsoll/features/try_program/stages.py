@@ -116,7 +116,7 @@ def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], b
     """
     known = study["experiments"].get(LOOK, {}).get("runtime", [])
     new = [name for name in runtimes if name in known and not before.get(f"{LOOK}/{name}")]
-    each = OF_CONTAINER + SLOWED * study["program"]["expected_seconds"]
+    each = OF_CONTAINER + SLOWED * as_seen(study, folder)["expected_seconds"]
     if not new:
         return before
     if len(new) * each > budget.left(LOOK):
@@ -150,7 +150,20 @@ def refuse_short(study: Study, folder: Path) -> None:
 def missing(study: Study, folder: Path, stage: str, runtimes: Sequence[str]) -> float:
     """Return the seconds that the blocks take which a stage still needs for an interval."""
     cells = _measurable(study, folder, stage, runtimes)
-    return max(0, LEAST - _complete(folder, cells)) * block_seconds(study["program"], cells)
+    return max(0, LEAST - _complete(folder, cells)) * block_seconds(as_seen(study, folder), cells)
+
+
+def as_seen(study: Study, folder: Path) -> dict:
+    """Return a study's program with the seconds of a run as they were seen: in the slowest runtime, and at least the trial's.
+
+    With other files, a run may take several times as long as on this host, where it was tried.
+    """
+    program = study["program"]
+    if not (folder / "observations.csv").is_file():
+        return program
+    found = observed(folder)
+    means = found[found["metric"] == "wall"].groupby("runtime")["value"].mean()
+    return {**program, "expected_seconds": max([program["expected_seconds"], *means])}
 
 
 def block_seconds(program: dict, cells: Sequence[str]) -> float:
@@ -236,7 +249,7 @@ def _spend(
         if not until or number > done:
             _make(folder, wanted)
         new = max(_measured(folder, cell) for cell in cells) - done
-        each = (time.monotonic() - begun) / new if new > 0 else block_seconds(study["program"], cells)
+        each = (time.monotonic() - begun) / new if new > 0 else block_seconds(as_seen(study, folder), cells)
         affordable = number + max(0, math.floor(budget.left(end) / each))
         needed = _needed(table(study, folder), stage, study["program"]["width"])
         following = min(needed, affordable, MOST)
