@@ -163,6 +163,16 @@ def test_an_image_of_packed_files_is_made_without_an_engine_and_once(packed):
     assert other["id"] != made["id"] and (Path(other["rootfs"]) / "opt/timed").read_text() == "another timer"
 
 
+def test_a_link_of_an_image_does_not_lead_to_this_hosts_files(packed, tmp_path):
+    (outside := tmp_path / "outside").mkdir()
+    (tmp_path / "link").symlink_to(outside)
+    with tarfile.open(packed / "files.tar", "w") as archive:
+        archive.add(tmp_path / "link", "opt")
+    with pytest.raises(PlimsollError, match="a link in the image leads from /opt/timed to this host's own files"):
+        builder.build("packed", "bootstrap")
+    assert list(outside.iterdir()) == [] and list((tmp_path / "images").glob("packed-*")) == []
+
+
 def test_an_image_that_is_built_from_more_needs_an_engine(packed):
     (packed / "image.yaml").write_text("forms: [docker, sif, rootfs]\n")
     with pytest.raises(PlimsollError, match="packed could not be built: nothing that builds images works here"):

@@ -286,7 +286,7 @@ def test_nothing_is_taken_back_while_somebody_measures(root, capsys):
     measuring = started(root, "with machine_lock.hold(print): print('held', flush=True); signal.pause()", subprocess.PIPE)
     assert measuring.stdout.readline() == "held\n"
     lock.undo_left()
-    assert settings(root) == QUIET and "after the measurement" in capsys.readouterr().err
+    assert settings(root) == QUIET and "when the measurement that is running now has ended" in capsys.readouterr().err
     measuring.kill()
     measuring.communicate()
     lock.undo_left()

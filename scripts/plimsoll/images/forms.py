@@ -58,14 +58,22 @@ def assemble(tag: str, folder: Path, files: Mapping[Path, str]) -> dict:
     """
     with _replacing(folder) as new:
         for path, place in files.items():
-            target = new / ROOTFS / place
+            target = _inside(new / ROOTFS, place)
             if path.suffix == ".tar":
-                output(["tar", "--extract", "--directory", str(target), "--file", str(path)], 300)
+                output(["tar", "--extract", "--numeric-owner", "--directory", str(target), "--file", str(path)], 300)
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, target)
         digest = hashlib.sha256("".join(map(sha256, files)).encode()).hexdigest()
         return _described({"tag": tag, "id": f"sha256:{digest}"}, new, folder, str(new / ROOTFS))
+
+
+def _inside(root: Path, place: str) -> Path:
+    """Return the path of a place in an image's files. Raise Unavailable if a link of the image leads out of them."""
+    target = (root / place).resolve()
+    if not target.is_relative_to(root.resolve()):
+        raise Unavailable(f"a link in the image leads from /{place} to this host's own files, so that nothing is written there")
+    return target
 
 
 @contextlib.contextmanager
