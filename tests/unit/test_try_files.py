@@ -82,7 +82,7 @@ def test_a_watched_run_that_reached_its_limit_is_told(tmp_path):
 @traced
 def test_a_watched_run_that_fills_the_disk_is_ended_and_told(monkeypatch):
     runs.fill_early(monkeypatch)
-    wanted = r"^It was stopped before the disk of its working folder .* \(while its files were watched\): nothing was measured\.$"
+    wanted = r"^It was stopped before the disk of its working folder .* \(while its files were watched\): nothing was measured"
     with pytest.raises(PlimsollError, match=wanted):
         files._opened(of_command("sh", "-c", runs.FILLS.format(2470), limit=60.0))
     assert not runs.running("sleep 2470")
