@@ -38,6 +38,8 @@ int main(int count, char **words) {
 """
 CALM = {"busy_share": 1.0, "window_seconds": 0.05, "wait_seconds": 20}
 SHARED, TCP = "shared memory", "TCP"
+# What Open MPI prints of its choices in a watched run.
+BTL, PML = "transport of Open MPI (BTL)", "message layer of Open MPI (PML)"
 
 
 @pytest.fixture(scope="module")
@@ -112,20 +114,33 @@ def test_ranks_are_timed_and_what_carried_their_messages_is_seen(ring, runtime, 
     assert any("libmpi" in path for path in found["mapped"]) and found["inside"]["processors"]
 
 
-@pytest.mark.parametrize("runtime", ["docker", "docker-split", "singularity-split"])
-def test_the_first_rank_is_watched_on_both_sides_of_a_step(ring, runtime):
+@pytest.mark.parametrize(
+    ("runtime", "transport", "refused", "copies"),
+    [
+        ("docker", "vader", True, "none made"),
+        ("docker-split", "tcp", False, "none made"),
+        ("singularity-split", "vader", False, "made"),
+    ],
+)
+def test_the_first_rank_is_watched_on_both_sides_of_a_step(ring, runtime, transport, refused, copies):
     before, after = attempted(ring, "host", LOOK), attempted(ring, runtime, LOOK)
     for found in (before, after):
         assert found["status"] == "valid" and found["timed"] == [], found["reason"]
         assert found["looked"]["traced"] and any("libmpi" in path for path in found["mapped"])
         assert found["looked"]["counts"]["tasks at once"] >= 1
+        assert found["looked"]["settings"][PML] == "ob1"
     refusing = "process_vm_readv (EPERM)"
     assert refusing not in before["looked"]["refused"]
-    assert (refusing in after["looked"]["refused"]) == (runtime == "docker"), after["looked"]
+    assert (refusing in after["looked"]["refused"]) == refused, after["looked"]
+    settings = [found["looked"]["settings"] for found in (before, after)]
+    assert [one[BTL] for one in settings] == ["vader", transport]
+    assert [one[watched_run.COPIES] for one in settings] == ["made", copies]
     told = watched_run.differences(before["looked"], after["looked"])
-    assert any(sentence.startswith("system calls refused only after: ") and refusing in sentence for sentence in told) == (
-        runtime == "docker"
-    )
+    calls = [sentence for sentence in told if sentence.startswith("system calls refused only after: ")]
+    assert any(refusing in sentence for sentence in calls) == refused
+    assert (f"{BTL}: vader before, {transport} after" in told) == (transport != "vader")
+    assert (f"{watched_run.COPIES}: made before, none made after" in told) == (copies != "made")
+    assert ("failed single copies of Open MPI (errno): not there before, 1 after" in told) == refused
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from plimsoll.designs.program import process_view, quotas, side_differences, watched_run
-from plimsoll.designs.program.factors import FIRST, LOOK, STEPS
+from plimsoll.designs.program import process_view, quotas, side_differences, watched_run, words
+from plimsoll.designs.program.factors import FILES, FIRST, LOOK, STEPS
 from plimsoll.features.try_program import stages, timer
+from plimsoll.measuring import record
 from plimsoll.measuring.noise import Snapshot
 
+from tests.conftest import recorded as complete
 from tests.unit import test_program as programs
 
 REFUSED = """
@@ -107,7 +109,6 @@ def test_differences_between_watched_runs_are_named_and_nothing_else():
         "kernels of OpenBLAS: Haswell before, not there after",
         "arenas: 1 before, 2 after, at most",
     ]
-    assert watched_run.differences(before, None) == []
 
 
 def test_calls_that_could_not_be_watched_are_not_called_allowed():
@@ -229,3 +230,107 @@ def test_builds_and_versions_of_mapped_files_have_the_paths_that_the_program_see
     # Without a container, files have their paths on this host.
     (run / "mapped").write_text(f"7f0-7f1 r-xp 00000000 08:01 1 {root}/usr/lib/libblas.so.3")
     assert process_view.mapped(run, root) == seen
+
+
+# As Open MPI 4.1 prints it, with the lines that its components print beside it.
+OF_OPEN_MPI = """\
+[c0:00012] mca: base: components_register: found loaded component ob1
+[c0:00012] select: init returned priority 20
+[c0:00012] selected ob1 best priority 20
+[c0:00012] select: component ob1 selected
+[c0:00012] select: component cm not selected / finalized
+[c0:00012] mca: bml: Using self btl for send to [[60141,1],0] on node c0
+[c0:00012] mca: bml: Using vader btl for send to [[60141,1],1] on node c0
+[c0:00012] mca: bml: Not using tcp btl for send to [[60141,1],1] on node c0 because vader btl has higher exclusivity (9 > 1)
+"""
+TO_ANOTHER_NODE = "[c0:00012] mca: bml: Using tcp btl for send to [[60141,1],2] on node c1\n"
+REFUSED_COPY = "[c0:00012] Read -1, expected 1048576, errno = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ("", {"transport of Open MPI (BTL)": "vader"}),
+        # Ranks print in any order.
+        (TO_ANOTHER_NODE, {"transport of Open MPI (BTL)": "tcp, vader"}),
+        (2 * REFUSED_COPY, {"transport of Open MPI (BTL)": "vader", "failed single copies of Open MPI (errno)": "1"}),
+    ],
+)
+def test_the_transport_that_open_mpi_prints_is_read(tmp_path, more, wanted):
+    (tmp_path / "0").mkdir()
+    (tmp_path / "looked").write_text("traced 1 -\n")
+    (tmp_path / "variables").write_text("OMPI_MCA_btl_base_verbose=1\0OMPI_MCA_pml_base_verbose=10\0")
+    (tmp_path / "0/stderr.txt").write_text(more + OF_OPEN_MPI)
+    seen = watched_run.read(tmp_path, tmp_path, {}, lambda words: pytest.fail("it maps no loader"))
+    assert seen["settings"] == {"message layer of Open MPI (PML)": "ob1", **wanted}
+
+
+@pytest.mark.parametrize(("calls", "told"), [(300, "made"), (0, "none made")])
+def test_copies_from_process_to_process_are_a_setting_and_no_folder(tmp_path, calls, told):
+    (tmp_path / "looked").write_text(f"traced 1 -\ncopies {calls} -\nwritten 2035054128 /data\n")
+    seen = watched_run._of_timer((tmp_path / "looked").read_text(), tmp_path)
+    assert seen["settings"][watched_run.COPIES] == told and seen["refused"] == seen["counts"] == {}
+    assert watched_run.layer_folders(tmp_path) == ["/data"]
+
+
+# Copies a byte of its own memory, or of a process that is not there.
+COPY = """
+import ctypes, os
+class Vector(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+of, to = ctypes.create_string_buffer(b"x"), ctypes.create_string_buffer(1)
+vectors = [Vector(ctypes.addressof(one), 1) for one in (to, of)]
+print(ctypes.CDLL(None).process_vm_readv({process}, *(word for one in vectors for word in (ctypes.byref(one), 1)), 0))
+"""
+
+
+@pytest.mark.parametrize(("process", "printed", "told"), [("os.getpid()", "1", "made"), ("1 << 22", "-1", "none made")])
+def test_only_copies_that_succeed_are_made(built, tmp_path, process, printed, told):
+    seen = watch(built, tmp_path / "run", "/usr/bin/python3", "-c", COPY.format(process=process))
+    assert (tmp_path / "run/0/stdout.txt").read_text().strip() == printed
+    assert seen["settings"][watched_run.COPIES] == told
+
+
+def kept(folder: Path, stage: str, runtime: str, **made) -> None:
+    """Keep a record of a runtime in a stage, with these keys."""
+    record.keep(record.path_of(folder, f"{stage}/{runtime}", 1), complete(**made))
+
+
+SEEN = {"timed": [{"values": dict.fromkeys(side_differences.COUNTS, 0.0), "output": ""}], "inside": {}, "mapped": {}}
+MESSAGES = "messages: shared memory (single copy allowed) before, TCP after"
+NOT_WATCHED = f"{side_differences.NOT_COMPARED}, because these were not watched: "
+
+
+@pytest.mark.parametrize(
+    ("host", "docker", "told"),
+    [
+        ("vader", "tcp", ["transport of Open MPI (BTL): vader before, tcp after"]),
+        ("tcp", "tcp", []),
+        ("tcp", None, [f"{NOT_WATCHED}Docker"]),
+        (None, "tcp", [f"{NOT_WATCHED}{words.level('runtime', FILES)}"]),
+        ("tcp", "failed", [f"{NOT_WATCHED}Docker (mpirun ended with 1: no\N{REPLACEMENT CHARACTER})"]),
+    ],
+)
+def test_what_differed_begins_with_messages_and_says_if_a_side_was_not_watched(tmp_path, host, docker, told):
+    for name, carried, btl in ((FILES, "shared memory", host), ("docker", "TCP", docker)):
+        kept(tmp_path, FIRST, name, **SEEN, transport={"carried_by": carried, "single_copy": "allowed"})
+        if btl == "failed":
+            kept(tmp_path, LOOK, name, status="invalid", reason="mpirun ended with 1: no\x1b.")
+        elif btl:
+            kept(tmp_path, LOOK, name, timed=[], looked=side({"transport of Open MPI (BTL)": btl}))
+    observed = programs.world({"docker": 0.3})
+    found = programs.effects.table(observed[observed["stage"] == FIRST])
+    [step] = [one for one in side_differences.of_steps(tmp_path, found) if one["against"] == FILES]
+    assert step["runtime"] == "docker" and step["differs"] == [MESSAGES, *told]
+
+
+def test_what_gives_a_step_back_has_no_sentence_about_watched_runs(tmp_path):
+    observed = programs.world({"docker-ipc": 0.3})
+    for stage, name in set(zip(observed["stage"], observed["runtime"], strict=True)):
+        kept(tmp_path, stage, name, **SEEN)
+    told = side_differences.of_steps(tmp_path, programs.effects.table(observed))
+    said = {(one["runtime"], one["against"]): one["differs"] for one in told}
+    assert said["docker-with-ipc", "docker"] == said["docker", "host"] == []
+    assert said["docker-ipc", "docker-pid"] == [
+        f"{NOT_WATCHED}{words.level('runtime', 'docker-pid')}, {words.level('runtime', 'docker-ipc')}"
+    ]

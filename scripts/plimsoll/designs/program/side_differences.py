@@ -1,16 +1,17 @@
 """What differed between the two sides of a comparison, as it was observed: libraries, limits, settings, and counts."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
 import pandas as pd
 
-from plimsoll.designs.program import watched_run
-from plimsoll.designs.program.factors import BESIDE, LOOK, WatchedRun
+from plimsoll.designs.program import effects, watched_run, words
+from plimsoll.designs.program.factors import BESIDE, FIRST, LOOK, STEPS, WatchedRun
 from plimsoll.designs.program.watched_run import TOLD_FACTOR
+from plimsoll.errors import plain
 from plimsoll.measuring import record, status
 from plimsoll.mpi.reports import NOTHING
 
@@ -25,6 +26,8 @@ MOST_FILES = 8
 BUILD_DIGITS = 12
 # Counts below this are not told: they may differ by chance.
 FEW = 50
+# Begins the sentence about a step of which a side was not watched.
+NOT_COMPARED = "refused calls, written files, and what libraries and MPI chose are not compared"
 # Changes that are at least this large, and are not chance, are a cost. p is adjusted for the comparisons of a stage.
 COSTLY, CHANCE = 0.01, 0.05
 
@@ -52,20 +55,34 @@ def is_costly(row) -> bool:
     return bool(row.p_holm < CHANCE and abs(row.change) >= COSTLY)
 
 
+def watched_steps(found: pd.DataFrame) -> list:
+    """Return the comparisons whose two sides are watched: each step that costs something, as rows of `found`.
+
+    A default beside the baseline is a step if nothing between them was measured. What gives a step back has no new sides.
+    """
+    split = set(found.loc[(found["stage"] == STEPS) | (found["adds"] == effects.CONTAINER), "default"])
+    return [
+        row
+        for row in found[found["stage"].isin((FIRST, STEPS))].itertuples()
+        if is_costly(row) and not (row.adds == effects.DEFAULT and row.default in split)
+    ]
+
+
 def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
     """Return, for each comparison with a cost, its runtimes and a sentence for each difference that was observed.
 
-    `library` is the first library that differs, if one does.
+    How messages of MPI travelled comes first. `library` is the first library that differs, if one does.
     """
-    told = []
+    told, steps = [], {row.Index for row in watched_steps(ladder)}
     for row in ladder.itertuples():
         if is_costly(row) and row.stage not in BESIDE:
             names = (row.against, row.runtime)
             sides = [_observed(records, row.stage, name) for name in names]
             if all(sides):
-                watched = watched_run.differences(*(_looked(records, name) for name in names))
-                differs = [*watched, *differences(*sides)]
-                library = first_library(*(side[-1] for side in sides))
+                last = [side[-1] for side in sides]
+                watched = _watched(records, names, row.Index in steps)
+                differs = [*messages(*last), *watched, *differences(*sides)]
+                library = first_library(*last)
                 told.append(
                     {"runtime": row.runtime, "against": row.against, "adds": row.adds, "library": library, "differs": differs}
                 )
@@ -84,18 +101,36 @@ def _looked(records: Path, runtime: str) -> WatchedRun | None:
     return seen[-1].get("looked") if seen else None
 
 
+def _watched(records: Path, runtimes: Sequence[str], is_step: bool) -> list[str]:
+    """Return a sentence for each difference between the watched runs of two runtimes.
+
+    Where one of them has no such run, return one sentence that says so. Return nothing if they are not the sides of a step.
+    """
+    looked = [_looked(records, runtime) for runtime in runtimes]
+    if all(looked):
+        return watched_run.differences(*looked)
+    missing = [_unwatched(records, runtime) for runtime, seen in zip(runtimes, looked, strict=True) if not seen]
+    return [f"{NOT_COMPARED}, because these were not watched: {', '.join(missing)}"] if is_step else []
+
+
+def _unwatched(records: Path, runtime: str) -> str:
+    """Return the name of a runtime without a watched run that counts. If one was made, its reason follows in brackets."""
+    label, made = words.level("runtime", runtime), sorted((records / LOOK / runtime).glob("*.json"))
+    reason = record.read(made[-1])["reason"] if made else None
+    return f"{label} ({plain(reason).rstrip('.')})" if reason else label
+
+
 def differences(before: list[dict], after: list[dict]) -> list[str]:
-    """Return a sentence for each difference between the records of two cells."""
+    """Return a sentence for each difference between the records of two cells, without that of their messages."""
     a, b = before[-1], after[-1]
     return [
-        *_messages(a, b),
         *watched_run.settings(a["inside"], b["inside"]),
         *_libraries(a, b),
         *_counts(before, after),
     ]
 
 
-def _messages(a: Mapping, b: Mapping) -> list[str]:
+def messages(a: Mapping, b: Mapping) -> list[str]:
     """Return a sentence if the messages of MPI ranks were seen to travel in another way."""
     seen = [side["transport"] for side in (a, b) if "transport" in side]
     ways = [carried(transport) for transport in seen if transport["carried_by"] != NOTHING]

@@ -1,7 +1,7 @@
 """What a run shows that is watched and not timed: for the question why a step costs something.
 
-The timer watches the program (look.c). Libraries say which kernels they chose, if a variable asks them to. The loader of
-the C library says what it chose.
+The timer watches the program (look.c). Libraries say what they chose, if a variable asks them to: kernels, and the transport
+of MPI. The loader of the C library says what it chose.
 """
 
 import os
@@ -18,8 +18,18 @@ COUNT = "look"
 MOST_BYTES = 2**22
 LIBC_SECONDS = 10.0
 # Variables that make libraries print what they chose, and where their sentence has it.
-VARIABLES = {"OPENBLAS_VERBOSE": "2", "BLIS_ARCH_DEBUG": "1", "OMP_DISPLAY_ENV": "true"}
+VARIABLES = {
+    "OPENBLAS_VERBOSE": "2",
+    "BLIS_ARCH_DEBUG": "1",
+    "OMP_DISPLAY_ENV": "true",
+    "OMPI_MCA_btl_base_verbose": "1",
+    "OMPI_MCA_pml_base_verbose": "10",
+}
 PRINTED = {
+    # A rank also reaches itself, which is no transport.
+    "transport of Open MPI (BTL)": re.compile(r"mca: bml: Using (?!self )(\S+) btl for send to"),
+    "message layer of Open MPI (PML)": re.compile(r"select: component (\S+) selected"),
+    "failed single copies of Open MPI (errno)": re.compile(r"(?:Read|Wrote) -1, expected \d+, errno = (\d+)"),
     "kernels of OpenBLAS": re.compile(r"^Core: (\S+)", re.MULTILINE),
     "kernels of BLIS": re.compile(r"^libblis: selecting sub-configuration '([^']+)'", re.MULTILINE),
     "threads of OpenMP": re.compile(r"^\s*(?:\[host\] )?OMP_NUM_THREADS ?= ?'([^']*)'", re.MULTILINE),
@@ -52,6 +62,8 @@ FILE_SYSTEMS = {
 # File systems of the kernel's own files: what is written there reaches no disk.
 OF_KERNEL = (0x9FA0, 0x62656572, 0x1CD1, 0x27E0EB, 0x63677270)
 COUNTED = {"huge": ("memory in huge pages (MiB)", 1 / 1024), "arenas": ("malloc arenas", 1.0), "tasks": ("tasks at once", 1.0)}
+# Name of a setting: whether memory was copied from process to process, as MPI does with large messages.
+COPIES = "single copies (process_vm_readv)"
 # Begins the name of a setting: the file system of a folder in which a file was opened for writing.
 WRITTEN_IN = "file system of files written in "
 # Counts are shown if they differ by at least this factor.
@@ -67,9 +79,9 @@ def read(folder: Path, noted: Path, mapped: Mapping[str, str], enter: Callable[[
     """
     traced = _of_timer(run_files.text(noted / "looked", MOST_BYTES), folder)
     said = run_files.text(folder / "0/stderr.txt", MOST_BYTES)
-    chosen = {name: ", ".join(dict.fromkeys(pattern.findall(said))) for name, pattern in PRINTED.items()}
+    chosen = {name: ", ".join(sorted({*pattern.findall(said)})) for name, pattern in PRINTED.items()}
     own = {f"variable {name}": value for name, value in _variables(folder).items() if name not in OWN}
-    settings = {**own, **chosen, **_of_libc(folder, mapped, enter), **traced.pop("settings")}
+    settings = {**chosen, **own, **_of_libc(folder, mapped, enter), **traced.pop("settings")}
     return {**traced, "settings": {name: text for name, text in settings.items() if text}}
 
 
@@ -78,8 +90,8 @@ def layer_folders(folder: Path) -> list[str]:
 
     Neither memory nor `folder`, which the container shares with this host, is a layer.
     """
-    kinds = _of_timer(run_files.text(folder / "looked", MOST_BYTES), folder)["settings"]
-    written = {name.removeprefix(WRITTEN_IN): kind for name, kind in kinds.items()}
+    settings = _of_timer(run_files.text(folder / "looked", MOST_BYTES), folder)["settings"]
+    written = {name.removeprefix(WRITTEN_IN): kind for name, kind in settings.items() if name.startswith(WRITTEN_IN)}
     shared = ("its folder", str(folder))
     return [place for place, kind in written.items() if kind != "tmpfs" and place != "/" and not place.startswith(shared)]
 
@@ -93,6 +105,8 @@ def _of_timer(text: str, folder: Path) -> dict:
         elif kind in COUNTED:
             name, unit = COUNTED[kind]
             counts[name] = round(int(number) * unit, 1)
+        elif kind == "copies":
+            settings[COPIES] = "made" if int(number) else "none made"
         elif kind != "written":
             refused[f"{rest} ({kind})"] = int(number)
         elif int(number) not in OF_KERNEL:
@@ -124,10 +138,8 @@ def _of_libc(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[
     return {**told, "C library's preferences": ", ".join(PREFERRED.findall(said))}
 
 
-def differences(before: WatchedRun | None, after: WatchedRun | None) -> list[str]:
-    """Return a sentence for each difference between what was seen on the two sides of a step; empty if a side was not seen."""
-    if not (before and after):
-        return []
+def differences(before: WatchedRun, after: WatchedRun) -> list[str]:
+    """Return a sentence for each difference between what was seen on the two sides of a step."""
     told = settings(before["settings"], after["settings"])
     if not (before["traced"] and after["traced"]):
         return [*told, "system calls could not be watched on both sides"]

@@ -1,5 +1,6 @@
 /* Watches a program from the kernel's side (ptrace): system calls that were refused, folders in which it wrote,
- * memory in huge pages, malloc arenas, and tasks at once. It slows the program, so such a run is never timed.
+ * memory in huge pages, malloc arenas, tasks at once, and copies from process to process. It slows the program, so such a
+ * run is never timed.
  *
  * FOLDER/looked has lines of a word, a number, and a text:
  *   traced 1 -            whether it was watched
@@ -8,6 +9,7 @@
  *   huge 2048 -           KiB of memory in transparent huge pages, at most
  *   arenas 2 -            malloc arenas of glibc, at most
  *   tasks 3 -             processes and threads at once, at most
+ *   copies 300 -          calls that copied from or to another process's memory; only if it was watched
  */
 #define _GNU_SOURCE
 #include "timed.h"
@@ -67,7 +69,7 @@ struct call {
 
 static struct task { pid_t process; int in_call; long number; int writes, folder; uint64_t name; } tasks[TASKS];
 static struct { char path[FOLDER_BYTES]; unsigned long kind; } written[FOLDERS];
-static unsigned long refused[CALLS][KINDS], huge, arenas, most_tasks;
+static unsigned long refused[CALLS][KINDS], huge, arenas, most_tasks, copies;
 static size_t number_tasks, number_written, noted;
 
 void wait_for_look(void) {
@@ -198,6 +200,8 @@ static void note_call(struct task *task) {
     }
     if (task->in_call && task->number >= 0 && task->number < CALLS && call.exit.is_error)
         for (int i = 0; i < KINDS; i++) refused[task->number][i] += call.exit.value == -REFUSALS[i].number;
+    int copied = task->number == SYS_process_vm_readv || task->number == SYS_process_vm_writev;
+    if (task->in_call && copied && !call.exit.is_error) copies++;
     if (task->in_call && task->writes && !call.exit.is_error) note_opened(task->process, call.exit.value);
     if (task->in_call && task->name && !call.exit.is_error) note_named(task);
     task->in_call = 0;
@@ -293,6 +297,7 @@ void look_at(pid_t program, const char *folder, const volatile sig_atomic_t *lat
         watch(program, folder, late);
     }
     fprintf(file, "traced %d -\nhuge %lu -\narenas %lu -\ntasks %lu -\n", traced, huge, arenas, most_tasks);
+    if (traced) fprintf(file, "copies %lu -\n", copies);
     for (long call = 0; call < CALLS; call++)
         for (int i = 0; i < KINDS; i++)
             if (refused[call][i]) fprintf(file, "%s %lu %s\n", REFUSALS[i].name, refused[call][i], name_of(call));

@@ -210,17 +210,8 @@ def remedies_of(found: pd.DataFrame, better: str = "lower") -> list[str]:
 
 
 def sides_of(found: pd.DataFrame) -> list[str]:
-    """Return the runtimes on the two sides of each step that costs something. What gives a step back has no new sides.
-
-    A default beside the baseline is a step if nothing between them was measured.
-    """
-    split = set(found.loc[(found["stage"] == STEPS) | (found["adds"] == effects.CONTAINER), "default"])
-    steps = [
-        row
-        for row in found[found["stage"].isin((FIRST, STEPS))].itertuples()
-        if side_differences.is_costly(row) and not (row.adds == effects.DEFAULT and row.default in split)
-    ]
-    return list(dict.fromkeys(name for row in steps for name in (row.against, row.runtime)))
+    """Return the runtimes on the two sides of each step that costs something, which are watched."""
+    return list(dict.fromkeys(name for row in side_differences.watched_steps(found) for name in (row.against, row.runtime)))
 
 
 def _spend(
