@@ -1,6 +1,5 @@
 """List the figures of a report: pictures with captions, data and claims, and those that are unavailable here, by reason."""
 
-import base64
 from pathlib import Path
 
 from plimsoll.claims import findings, verdicts
@@ -47,17 +46,16 @@ def main(figures: list[dict]) -> set[str]:
 
 def _picture(folder: Path, name: str) -> dict:
     """Return the picture in base64, whether it is `broad`, the values on it, its caption, and its alternative text."""
-    path, caption = folder / f"{name}.png", (folder / f"{name}.txt").read_text().strip()
-    picture, spots = path.read_bytes(), figure_values.of_picture(path)
+    picture, caption = folder / f"{name}.png", (folder / f"{name}.txt").read_text().strip()
     alternative = folder / f"{name}.alt.txt"
     alt = alternative.read_text().strip() if alternative.exists() else caption
-    image = base64.b64encode(picture).decode()
-    return {"image": image, "broad": width(picture) > BROAD, "spots": spots, "caption": caption, "alt": alt}
+    return {**figure_values.shown(picture), "broad": width(picture) > BROAD, "caption": caption, "alt": alt}
 
 
-def width(png: bytes) -> int:
+def width(picture: Path) -> int:
     """Return the width of a PNG picture in pixels."""
-    return int.from_bytes(png[16:20], "big")
+    with open(picture, "rb") as file:
+        return int.from_bytes(file.read(20)[16:], "big")
 
 
 def heading(name: str, section: str) -> str:

@@ -1,10 +1,16 @@
 """Show the values of a figure on its picture (plimsoll.figures.drawn_values): where each stands, and its text."""
 
+import base64
 import json
 from pathlib import Path
 
 from plimsoll.figures import drawn_values
 from plimsoll.pages import formats
+
+
+def shown(picture: Path) -> dict:
+    """Return a picture for a page: its `image` in base64, and the `spots` of its values."""
+    return {"image": base64.b64encode(picture.read_bytes()).decode(), "spots": of_picture(picture)}
 
 
 def of_picture(picture: Path) -> list[dict]:

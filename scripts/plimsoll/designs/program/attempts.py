@@ -157,18 +157,22 @@ class ProgramRun(Run):
             finally:
                 took = time.monotonic() - begun
                 code = kill(process)
-            after = snapshot()
-            if self.looks:
-                # It is not timed, so nothing disturbs it. The kernel shows a program that is watched as stopped.
-                before, after = after, snapshot()
-            span, self.waited = quotas.apart(before, after, self.attempt.machine.mounted)
-            self.spans.append(span)
+            self._note_span(before, snapshot)
         if not ended:
             raise InvalidOutput(f"it did not end within {limit:g} s")
         if code:
             said = process.stderr.read().decode(errors="replace").strip().splitlines()
             raise Unavailable(f"it could not be started: {said[-1] if said else f'exit status {code}'}")
         return took
+
+    def _note_span(self, before, snapshot) -> None:
+        """Note what the machine did from the snapshot `before` to now, without waits for the container's own quota."""
+        after = snapshot()
+        if self.looks:
+            # It is not timed, so nothing disturbs it. The kernel shows a program that is watched as stopped.
+            before, after = after, snapshot()
+        span, self.waited = quotas.apart(before, after, self.attempt.machine.mounted)
+        self.spans.append(span)
 
     @property
     def given(self) -> Path | None:

@@ -25,6 +25,8 @@ ALIKE = 0.02
 # Lines for each cost in a terminal; the page has all.
 MOST_LINES = 4
 OTHER_FILES = ladder.adds(FILES)
+# Costs that may have parts. Several runtimes have each of them.
+WHOLES = (effects.DEFAULT, CONTAINER)
 PLACES = {SAME: "in one {} container", OTHER: "in two {} containers"}
 
 
@@ -275,20 +277,21 @@ def losses(study: Study, found: pd.DataFrame) -> dict[str, float]:
 def of_parts(differences: Sequence[dict]) -> list[dict]:
     """Return the differences between the two sides of each cost, without those of a whole whose parts are there too."""
     files = any(one["adds"] == OTHER_FILES for one in differences)
-    steps = {one["runtime"] for one in differences if one["adds"] not in (effects.DEFAULT, CONTAINER, OTHER_FILES)}
+    steps = {one["runtime"] for one in differences if one["adds"] not in (*WHOLES, OTHER_FILES)}
     containers = {one["runtime"] for one in differences if one["adds"] == CONTAINER}
 
     def has_parts(one: dict) -> bool:
         split = not steps.isdisjoint(ladder.levels(one["runtime"]))
         return split or (one["adds"] == effects.DEFAULT and (files or one["runtime"] in containers))
 
-    return [one for one in differences if one["adds"] not in (effects.DEFAULT, CONTAINER) or not has_parts(one)]
+    return [one for one in differences if one["adds"] not in WHOLES or not has_parts(one)]
 
 
 def cost(difference: dict) -> str:
-    """Return what costs something, in words. A whole has its runtime's name, because several runtimes have such a cost."""
-    is_whole = difference["adds"] in (effects.DEFAULT, CONTAINER)
-    return f"{words.level('runtime', difference['runtime'])}: {difference['adds']}" if is_whole else difference["adds"]
+    """Return what costs something, in words. A whole has its runtime's name."""
+    if difference["adds"] not in WHOLES:
+        return difference["adds"]
+    return f"{words.level('runtime', difference['runtime'])}: {difference['adds']}"
 
 
 def reasons(differences: Sequence[dict]) -> list[str]:

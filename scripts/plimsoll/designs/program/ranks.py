@@ -11,7 +11,7 @@ import time
 from itertools import permutations
 from pathlib import Path
 
-from plimsoll.designs.program import ladder, outputs, quotas, watched_run
+from plimsoll.designs.program import ladder, outputs, watched_run
 from plimsoll.designs.program.factors import HOST
 from plimsoll.errors import Unavailable
 from plimsoll.host import disk, topology
@@ -93,12 +93,7 @@ class OfRanks:
                 self._launch(run)
         finally:
             took = time.monotonic() - begun
-            after = snapshot()
-            if self.looks:
-                # It is not timed, so nothing disturbs it.
-                before, after = after, snapshot()
-            span, self.waited = quotas.apart(before, after, self.attempt.machine.mounted)
-            self.spans.append(span)
+            self._note_span(before, snapshot)
         return took
 
     def _launch(self, run: int) -> None:

@@ -91,8 +91,12 @@ def of_steps(records: Path, ladder: pd.DataFrame) -> list[dict]:
 
 def _observed(records: Path, stage: str, runtime: str) -> list[dict]:
     """Return the records of a cell that count."""
-    paths = sorted((records / stage / runtime).glob("*.json"))
-    return [one for one in map(record.read, paths) if one["status"] in status.COUNTED]
+    return [one for one in _made(records, stage, runtime) if one["status"] in status.COUNTED]
+
+
+def _made(records: Path, stage: str, runtime: str) -> list[dict]:
+    """Return the records of a cell, also those that do not count."""
+    return list(map(record.read, sorted((records / stage / runtime).glob("*.json"))))
 
 
 def _looked(records: Path, runtime: str) -> WatchedRun | None:
@@ -115,8 +119,8 @@ def _watched(records: Path, runtimes: Sequence[str], is_step: bool) -> list[str]
 
 def _unwatched(records: Path, runtime: str) -> str:
     """Return the name of a runtime without a watched run that counts. If one was made, its reason follows in brackets."""
-    label, made = words.level("runtime", runtime), sorted((records / LOOK / runtime).glob("*.json"))
-    reason = record.read(made[-1])["reason"] if made else None
+    label, made = words.level("runtime", runtime), _made(records, LOOK, runtime)
+    reason = made[-1]["reason"] if made else None
     return f"{label} ({plain(reason).rstrip('.')})" if reason else label
 
 

@@ -1,6 +1,5 @@
 """The page of a table that was judged: answer, claims, figures, what the rows are and what the verdicts assume."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -47,7 +46,7 @@ def render(judged: JudgedStudy, figures: Sequence[Mapping], cells: pd.DataFrame,
         "verdicts": verdicts.ON_CLAIM,
         "marks": verdict_page.MARKS,
         "margin": MARGIN,
-        "figures": [{**one, **_picture(Path(one["picture"]))} for one in figures],
+        "figures": [{**one, **figure_values.shown(Path(one["picture"]))} for one in figures],
         "factors": [{"name": name, "levels": list(map(as_written, study["levels"][name]))} for name in study["factors"]],
         "cells": [_cell(row, judged) for row in cells.head(CELLS).to_dict("records")],
         "all_cells": len(cells),
@@ -73,11 +72,6 @@ def shown_answer(judged: JudgedStudy) -> list[dict]:
         # What a table compares need not be deployed.
         plot["of"] = "level" if plot["of"] == "deployment" else plot["of"]
     return shown
-
-
-def _picture(path: Path) -> dict:
-    """Return a picture in base64, and the values on it."""
-    return {"image": base64.b64encode(path.read_bytes()).decode(), "spots": figure_values.of_picture(path)}
 
 
 def _claim(result: dict, judged: JudgedStudy) -> dict:

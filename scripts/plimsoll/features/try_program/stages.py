@@ -116,9 +116,9 @@ def _look(study: Study, folder: Path, budget: Budget, runtimes: Sequence[str], b
     """
     known = study["experiments"].get(LOOK, {}).get("runtime", [])
     new = [name for name in runtimes if name in known and not before.get(f"{LOOK}/{name}")]
-    each = OF_CONTAINER + SLOWED * as_seen(study, folder)["expected_seconds"]
     if not new:
         return before
+    each = OF_CONTAINER + SLOWED * as_seen(study, folder)["expected_seconds"]
     if len(new) * each > budget.left(LOOK):
         _no_time(LOOK)
         return before
