@@ -16,7 +16,8 @@ from plimsoll.measuring import lock
 
 from tests.containers.test_try import plimsoll
 
-# Each of two ranks sends large messages, which Open MPI copies from rank to rank where it may.
+# Each of two ranks sends large messages, which Open MPI copies from rank to rank where it may. With a word behind the
+# command, only rank 0 sends. It is the receiver that copies.
 # Its messages take longer than the time between two looks at the ranks.
 RING = """
 #include <mpi.h>
@@ -28,7 +29,11 @@ int main(int count, char **words) {
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int i = 0; i < 300; i++)
+    for (int i = 0; i < 300 && count > 1; i++) {
+        if (rank == 0) MPI_Send(out, bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+        if (rank == 1) MPI_Recv(in, bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < 300 && count == 1; i++)
         MPI_Sendrecv(out, bytes, MPI_CHAR, (rank + 1) % ranks, 0, in, bytes, MPI_CHAR, (rank + ranks - 1) % ranks, 0,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 0) printf("%d ranks\\n", ranks);
@@ -122,7 +127,7 @@ def test_ranks_are_timed_and_what_carried_their_messages_is_seen(ring, runtime, 
         ("singularity-split", "vader", False, "made"),
     ],
 )
-def test_the_first_rank_is_watched_on_both_sides_of_a_step(ring, runtime, transport, refused, copies):
+def test_ranks_are_watched_on_both_sides_of_a_step(ring, runtime, transport, refused, copies):
     before, after = attempted(ring, "host", LOOK), attempted(ring, runtime, LOOK)
     for found in (before, after):
         assert found["status"] == "valid" and found["timed"] == [], found["reason"]
@@ -141,6 +146,14 @@ def test_the_first_rank_is_watched_on_both_sides_of_a_step(ring, runtime, transp
     assert (f"{BTL}: vader before, {transport} after" in told) == (transport != "vader")
     assert (f"{watched_run.COPIES}: made before, none made after" in told) == (copies != "made")
     assert ("failed single copies of Open MPI (errno): not there before, 1 after" in told) == refused
+
+
+def test_a_refused_call_of_another_rank_than_the_first_is_seen(ring):
+    before, after = (attempted(ring, name, LOOK, command=["./ring", "one-way"])["looked"] for name in ("host", "docker"))
+    assert before["traced"] and after["traced"]
+    assert [one["settings"][watched_run.COPIES] for one in (before, after)] == ["made", "none made"]
+    refusing = "process_vm_readv (EPERM)"
+    assert refusing not in before["refused"] and after["refused"][refusing] > 0
 
 
 @pytest.mark.parametrize(

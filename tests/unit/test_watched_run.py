@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from plimsoll import designs
 from plimsoll.designs.program import process_view, quotas, side_differences, watched_run, words
 from plimsoll.designs.program.factors import FILES, FIRST, LOOK, STEPS
 from plimsoll.features.try_program import stages, timer
@@ -48,7 +49,7 @@ def watch(built: Path, folder: Path, *command: str, limit: float = 60, **variabl
     enter = lambda words: [str(built), *words]  # noqa: E731 - a name for one expression
     subprocess.run(enter([str(folder), f"{limit:g}", watched_run.COUNT, *command]), check=True, timeout=120)
     mapped = dict.fromkeys(line.split()[-1] for line in (folder / "mapped").read_text().splitlines() if "/" in line)
-    return watched_run.read(folder, folder, mapped, enter)
+    return watched_run.read(folder, [folder], mapped, enter)
 
 
 def test_a_watched_program_shows_threads_arenas_refused_calls_and_what_it_writes(built, tmp_path):
@@ -85,7 +86,7 @@ def test_what_libraries_print_of_their_choices_is_read(tmp_path):
     (tmp_path / "variables").write_text("A=1=2\0HOME=/root\0OPENBLAS_VERBOSE=2\0")
     (tmp_path / "0/stderr.txt").write_text("Core: SkylakeX\nCore: SkylakeX\n  [host] OMP_NUM_THREADS = '4'\n")
     seen = watched_run.read(
-        tmp_path, tmp_path, {"/lib/libc.musl.so.1": "none"}, lambda words: pytest.fail("it has no such loader")
+        tmp_path, [tmp_path], {"/lib/libc.musl.so.1": "none"}, lambda words: pytest.fail("it has no such loader")
     )
     assert seen["settings"] == {
         "variable A": "1=2",
@@ -111,9 +112,19 @@ def test_differences_between_watched_runs_are_named_and_nothing_else():
     ]
 
 
-def test_calls_that_could_not_be_watched_are_not_called_allowed():
-    told = watched_run.differences(side({}, {"mbind (EPERM)": 3}), side({}, traced=False))
-    assert told == ["system calls could not be watched on both sides"]
+@pytest.mark.parametrize(
+    ("before", "after", "told"), [(True, False, "after"), (False, True, "before"), (False, False, "before and after")]
+)
+def test_calls_and_what_is_read_of_them_are_not_compared_with_a_side_that_could_not_be_watched(before, after, told):
+    traced = {watched_run.COPIES: "made", f"{watched_run.WRITTEN_IN}/data": "overlay"}
+    sides = [
+        side({"C library": version, **(traced if is_traced else {})}, {"mbind (EPERM)": 3} if is_traced else {}, is_traced)
+        for version, is_traced in (("2.36", before), ("2.41", after))
+    ]
+    assert watched_run.differences(*sides) == [
+        "C library: 2.36 before, 2.41 after",
+        f"system calls could not be watched {told}",
+    ]
 
 
 def test_both_sides_of_each_cost_are_watched_and_no_other():
@@ -232,6 +243,25 @@ def test_builds_and_versions_of_mapped_files_have_the_paths_that_the_program_see
     assert process_view.mapped(run, root) == seen
 
 
+@pytest.mark.parametrize(
+    ("of_ranks", "fingerprint"),
+    [({}, "faadceef8534dd63"), ({"ranks": 2, "containers": 2}, "d1c4af8efb2cc096")],
+)
+def test_a_watched_run_is_no_measurement_and_changes_no_cell_that_is_one(of_ranks, fingerprint):
+    design = designs.find("program")
+    program = {"command": ["x"], "runs": 3, "expected_seconds": 1.0, "limit_seconds": 5, **of_ranks}
+    config = {"runtimes": {"docker": "optional"}}
+
+    def cells(*stages: str) -> dict[str, dict]:
+        wanted = {"program": program, "experiments": {stage: {"runtime": ["docker"]} for stage in stages}}
+        return {cell["path"]: cell for _, cell in design.cells.wanted(wanted, {}, {"sizes": {"host": []}}, config, {})}
+
+    alone, with_look = cells(FIRST), cells(FIRST, LOOK)
+    assert with_look == {**alone, "look/docker": with_look["look/docker"]}
+    assert alone["first/docker"]["fingerprint"] == fingerprint
+    assert design.readings.observations(programs.STUDY, {}, complete(timed=[], looked=side({}))) == []
+
+
 # As Open MPI 4.1 prints it, with the lines that its components print beside it.
 OF_OPEN_MPI = """\
 [c0:00012] mca: base: components_register: found loaded component ob1
@@ -261,16 +291,35 @@ def test_the_transport_that_open_mpi_prints_is_read(tmp_path, more, wanted):
     (tmp_path / "looked").write_text("traced 1 -\n")
     (tmp_path / "variables").write_text("OMPI_MCA_btl_base_verbose=1\0OMPI_MCA_pml_base_verbose=10\0")
     (tmp_path / "0/stderr.txt").write_text(more + OF_OPEN_MPI)
-    seen = watched_run.read(tmp_path, tmp_path, {}, lambda words: pytest.fail("it maps no loader"))
+    seen = watched_run.read(tmp_path, [tmp_path], {}, lambda words: pytest.fail("it maps no loader"))
     assert seen["settings"] == {"message layer of Open MPI (PML)": "ob1", **wanted}
 
 
 @pytest.mark.parametrize(("calls", "told"), [(300, "made"), (0, "none made")])
 def test_copies_from_process_to_process_are_a_setting_and_no_folder(tmp_path, calls, told):
     (tmp_path / "looked").write_text(f"traced 1 -\ncopies {calls} -\nwritten 2035054128 /data\n")
-    seen = watched_run._of_timer((tmp_path / "looked").read_text(), tmp_path)
+    seen = watched_run._of_timer([tmp_path], tmp_path)
     assert seen["settings"][watched_run.COPIES] == told and seen["refused"] == seen["counts"] == {}
     assert watched_run.layer_folders(tmp_path) == ["/data"]
+
+
+OF_FIRST = "traced 1 -\nhuge 2048 -\ntasks 3 -\ncopies 0 -\nEPERM 2 mbind\nwritten 61267 /data\n"
+OF_SECOND = "traced 1 -\nhuge 4096 -\ntasks 1 -\ncopies 7 -\nEPERM 1 mbind\nEPERM 5 process_vm_readv\nwritten 61267 /data\n"
+
+
+@pytest.mark.parametrize(("of_third", "traced"), [("traced 1 -\ncopies 0 -\n", True), ("traced 0 -\n", False), ("", False)])
+def test_a_call_that_was_refused_in_any_rank_is_seen_and_each_rank_must_have_been_watched(tmp_path, of_third, traced):
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for folder, text in zip(folders, (OF_FIRST, OF_SECOND, of_third), strict=True):
+        folder.mkdir()
+        (folder / "looked").write_text(text)
+    seen = watched_run._of_timer(folders, tmp_path)
+    assert seen == {
+        "traced": traced,
+        "refused": {"mbind (EPERM)": 3, "process_vm_readv (EPERM)": 5},
+        "counts": {"memory in huge pages (MiB)": 4.0, "tasks at once": 3.0} if traced else {},
+        "settings": {watched_run.COPIES: "made", f"{watched_run.WRITTEN_IN}/data": "ext4"},
+    }
 
 
 # Copies a byte of its own memory, or of a process that is not there.

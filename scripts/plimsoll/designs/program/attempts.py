@@ -101,6 +101,11 @@ class ProgramRun(Run):
         """Folder with what the program saw of the machine."""
         return self.folder
 
+    @property
+    def watched(self) -> list[Path]:
+        """Folders with what the timer wrote of each program that it watched."""
+        return [self.noted]
+
     def _made(self) -> list[dict]:
         """Return what was logged of each run, with the warm-up. InvalidOutput if one of them went wrong."""
         return outputs.run_logs(self.folder, self.cell)
@@ -116,7 +121,7 @@ class ProgramRun(Run):
     def _looked(self, node: Node) -> dict:
         """Return what a watched run showed. It has no times."""
         known = self._seen()
-        looked = watched_run.read(self.folder, self.noted, known["mapped"], lambda words: self._inside(node, words))
+        looked = watched_run.read(self.folder, self.watched, known["mapped"], lambda words: self._inside(node, words))
         return {"timed": [], **known, "looked": looked}
 
     def take_down(self) -> None:

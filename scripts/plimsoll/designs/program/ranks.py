@@ -54,6 +54,11 @@ class OfRanks:
         return self.folder / "0"
 
     @property
+    def watched(self) -> list[Path]:
+        """Folders with what the timer wrote of each rank that it watched."""
+        return [self.noted, *(self.noted / f"ranks/{rank}" for rank in range(1, self.ranks))]
+
+    @property
     def ranks(self) -> int:
         """Number of ranks."""
         return self.cell["parameters"]["ranks"]
@@ -99,6 +104,10 @@ class OfRanks:
     def _launch(self, run: int) -> None:
         folder, limit = self.folder / str(run), self.cell["parameters"]["limit_seconds"]
         (folder / "ranks").mkdir()
+        if self.looks:
+            # Made here, because a container's root would make folders that an ordinary user cannot remove.
+            for place in self.watched[1:]:
+                place.mkdir()
         command, more = self._command(run, folder)
         code = run_bounded(command, more, folder, limit + AROUND, self.attempt.watch)
         if code is None:
@@ -134,7 +143,7 @@ class OfRanks:
         return made
 
     def _looked(self, node: Node) -> dict:
-        """Return what the watched rank 0 showed."""
+        """Return what the watched ranks showed."""
         self.well = True
         return super()._looked(node)
 

@@ -7,6 +7,7 @@ of MPI. The loader of the C library says what it chose.
 import os
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -72,12 +73,15 @@ TOLD_FACTOR = 1.5
 OWN = ("PATH", "HOME", "LANG", "PLIMSOLL_RUN", *VARIABLES)
 
 
-def read(folder: Path, noted: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]) -> WatchedRun:
-    """Return what was seen of a watched run in `folder`, which mapped these files. The timer's notes are in `noted`.
+def read(
+    folder: Path, watched: Sequence[Path], mapped: Mapping[str, str], enter: Callable[[Sequence[str]], list[str]]
+) -> WatchedRun:
+    """Return what was seen of a watched run in `folder`, which mapped these files.
 
+    `watched` has a folder with the timer's notes for each program that it watched: the only one, or each rank of MPI.
     `enter` makes a command that runs another program as the watched one was run: in the same node, by the timer.
     """
-    traced = _of_timer(run_files.text(noted / "looked", MOST_BYTES), folder)
+    traced = _of_timer(watched, folder)
     said = run_files.text(folder / "0/stderr.txt", MOST_BYTES)
     chosen = {name: ", ".join(sorted({*pattern.findall(said)})) for name, pattern in PRINTED.items()}
     own = {f"variable {name}": value for name, value in _variables(folder).items() if name not in OWN}
@@ -90,29 +94,35 @@ def layer_folders(folder: Path) -> list[str]:
 
     Neither memory nor `folder`, which the container shares with this host, is a layer.
     """
-    settings = _of_timer(run_files.text(folder / "looked", MOST_BYTES), folder)["settings"]
+    settings = _of_timer([folder], folder)["settings"]
     written = {name.removeprefix(WRITTEN_IN): kind for name, kind in settings.items() if name.startswith(WRITTEN_IN)}
     shared = ("its folder", str(folder))
     return [place for place, kind in written.items() if kind != "tmpfs" and place != "/" and not place.startswith(shared)]
 
 
-def _of_timer(text: str, folder: Path) -> dict:
-    """Return what the timer wrote: whether the run was `traced`, calls that were `refused`, `counts`, and `settings`."""
-    traced, refused, counts, settings = False, {}, {}, {}
-    for kind, number, rest in (line.split(" ", 2) for line in text.splitlines()):
-        if kind == "traced":
-            traced = number == "1"
-        elif kind in COUNTED:
+def _of_timer(watched: Sequence[Path], folder: Path) -> dict:
+    """Return what the timer wrote in these folders: whether the run was `traced`, `refused` calls, `counts`, and `settings`.
+
+    A run was traced if each of its programs was. A count is the largest one of a program. Refused calls are added up.
+    """
+    notes = [run_files.text(place / "looked", MOST_BYTES).splitlines() for place in watched]
+    traced = all("traced 1 -" in lines for lines in notes)
+    refused, counts, settings, copies = Counter(), {}, {}, []
+    for kind, number, rest in (line.split(" ", 2) for lines in notes for line in lines):
+        if kind in COUNTED:
             name, unit = COUNTED[kind]
-            counts[name] = round(int(number) * unit, 1)
+            counts[name] = max(counts.get(name, 0.0), round(int(number) * unit, 1))
         elif kind == "copies":
-            settings[COPIES] = "made" if int(number) else "none made"
-        elif kind != "written":
-            refused[f"{rest} ({kind})"] = int(number)
-        elif int(number) not in OF_KERNEL:
-            place = rest.replace(str(folder / "0/work"), "its folder")
-            settings[f"{WRITTEN_IN}{place}"] = FILE_SYSTEMS.get(int(number), f"kind {int(number):#x}")
-    return {"traced": traced, "refused": refused, "counts": counts if traced else {}, "settings": settings}
+            copies.append(int(number))
+        elif kind == "written":
+            if int(number) not in OF_KERNEL:
+                place = rest.replace(str(folder / "0/work"), "its folder")
+                settings[f"{WRITTEN_IN}{place}"] = FILE_SYSTEMS.get(int(number), f"kind {int(number):#x}")
+        elif kind != "traced":
+            refused[f"{rest} ({kind})"] += int(number)
+    if copies:
+        settings[COPIES] = "made" if any(copies) else "none made"
+    return {"traced": traced, "refused": dict(refused), "counts": counts if traced else {}, "settings": settings}
 
 
 def _variables(folder: Path) -> dict[str, str]:
@@ -140,10 +150,17 @@ def _of_libc(folder: Path, mapped: Mapping[str, str], enter: Callable[[Sequence[
 
 def differences(before: WatchedRun, after: WatchedRun) -> list[str]:
     """Return a sentence for each difference between what was seen on the two sides of a step."""
+    unwatched = [name for name, side in (("before", before), ("after", after)) if not side["traced"]]
+    if unwatched:
+        told = settings(*(_of_libraries(side["settings"]) for side in (before, after)))
+        return [*told, f"system calls could not be watched {' and '.join(unwatched)}"]
     told = settings(before["settings"], after["settings"])
-    if not (before["traced"] and after["traced"]):
-        return [*told, "system calls could not be watched on both sides"]
     return [*_refused(before["refused"], after["refused"]), *told, *_counts(before["counts"], after["counts"])]
+
+
+def _of_libraries(seen: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that are not read from system calls."""
+    return {name: text for name, text in seen.items() if name != COPIES and not name.startswith(WRITTEN_IN)}
 
 
 def settings(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:

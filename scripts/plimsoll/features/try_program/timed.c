@@ -15,7 +15,8 @@
  *
  * With --rank it is started by mpirun, once per rank, and runs the program once. It writes FOLDER/RUN/ranks/RANK.json, with
  * the times at which the rank began and ended. In run 0 it also notes what carried the rank's messages, and rank 0 has the files
- * `inside` and `mapped` in FOLDER/RUN. If RUN is `look`, it is run 0, and rank 0 is watched: it has FOLDER/0/looked, and no times.
+ * `inside` and `mapped` in FOLDER/RUN. If RUN is `look`, it is run 0, and each rank is watched: no rank has times. Rank 0 has
+ * FOLDER/0/looked, and the others have FOLDER/0/ranks/RANK/looked.
  *
  * It is linked statically, so that the same bits run in every image and on the host.
  */
@@ -458,7 +459,7 @@ static int run_rank(const char *folder, const char *word, char **program) {
         return CANNOT_START;
     }
     int rank = atoi(named), number = atoi(word);
-    looks = rank == 0 && !strcmp(word, "look");
+    looks = !strcmp(word, "look");
     snprintf(place, sizeof place, "%s/%d", folder, number);
     snprintf(path, sizeof path, "%s/variables", folder);
     char **variables = variables_of_rank(path);
@@ -470,7 +471,8 @@ static int run_rank(const char *folder, const char *word, char **program) {
     if (running < 0) fail("fork");
     if (!running) become_rank(place, program, variables);
     if (looks) {
-        look_at(running, place, &late);
+        snprintf(part, sizeof part, "%s/ranks/%d", place, rank);
+        look_at(running, rank ? part : place, &late);
         return 0;
     }
     if (number == 0) watch_rank(running, place, rank == 0);
