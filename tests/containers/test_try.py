@@ -103,18 +103,22 @@ def loaded(tmp_path):
 
     def load(architecture: str, **files: bytes) -> str:
         tags.append(f"plimsoll-test-try-{os.getpid()}:{len(tags)}")
-        layer = archive_of(files)
-        layers = {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}
-        config = {"architecture": architecture, "os": "linux", "config": {}, "rootfs": layers}
-        manifest = [{"Config": "config.json", "RepoTags": [tags[-1]], "Layers": ["layer.tar"]}]
-        texts = {name: json.dumps(text).encode() for name, text in (("config.json", config), ("manifest.json", manifest))}
-        (tmp_path / "image.tar").write_bytes(archive_of({"layer.tar": layer, **texts}))
+        (tmp_path / "image.tar").write_bytes(image_archive(tags[-1], architecture, archive_of(files)))
         subprocess.run(["docker", "load", "--input", str(tmp_path / "image.tar")], check=True, capture_output=True)
         (tmp_path / "image.tar").unlink()
         return tags[-1]
 
     yield load
     subprocess.run(["docker", "image", "rm", "--force", *tags], capture_output=True)
+
+
+def image_archive(tag: str, architecture: str, layer: bytes, **settings) -> bytes:
+    """Return an image of one layer, with settings such as `Env`, as Docker saves it."""
+    layers = {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]}
+    config = {"architecture": architecture, "os": "linux", "config": settings, "rootfs": layers}
+    manifest = [{"Config": "config.json", "RepoTags": [tag], "Layers": ["layer.tar"]}]
+    texts = {name: json.dumps(text).encode() for name, text in (("config.json", config), ("manifest.json", manifest))}
+    return archive_of({"layer.tar": layer, **texts})
 
 
 def archive_of(files: dict[str, bytes]) -> bytes:
@@ -294,12 +298,20 @@ def test_without_an_engine_a_program_and_a_sif_are_measured_in_apptainer(tmp_pat
     assert "docker" in told["unavailable"] and any("Singularity" in sentence for sentence in told["answer"])
     measured = {one["runtime"]: one["n"] for one in told["comparisons"] if one["metric"] == "wall" and one["against"] == "host"}
     assert set(measured) == {"files", "singularity", "charliecloud"} and min(measured.values()) >= 5
-    # The SIF that was made of these files is an image too.
+    # What was made of these files are images too, and so is an archive as an engine elsewhere saves it.
     image = json.loads((work / "my-study/results/images/program.json").read_text())
     shutil.copy(image["sif"], work / "solver.sif")
-    done = plimsoll(work, "try", "--dry-run", "--name", "sif", "--image", "solver.sif", "--", "sort", "words.txt")
-    assert done.returncode == 0, done.stderr
-    assert yaml.safe_load((work / "my-sif.yaml").read_text())["experiments"]["first"]["runtime"] == ["host", *measured]
+    layer = subprocess.run(["tar", "--create", "--directory", image["rootfs"], "."], capture_output=True, check=True).stdout
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
+    (work / "solver.tar").write_bytes(image_archive("solver:2", architecture, layer, Env=["OF_IMAGE=a b"]))
+    for name, given in (("sif", "solver.sif"), ("unpacked", os.path.relpath(image["rootfs"], work)), ("archive", "solver.tar")):
+        done = plimsoll(work, "try", "--dry-run", "--name", name, "--image", given, "--", "sort", "words.txt")
+        assert done.returncode == 0, done.stderr
+        study = yaml.safe_load((work / f"my-{name}.yaml").read_text())
+        assert study["experiments"]["first"]["runtime"] == ["host", *measured]
+        assert study["program"].get("image_variables", {}).get("OF_IMAGE") == ("a b" if name == "archive" else None)
+        with tarfile.open(work / f"my-{name}/config/containers/program/files.tar") as packed:
+            assert "./usr/bin/sort" in packed.getnames()
 
 
 def calm(folder) -> None:

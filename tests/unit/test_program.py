@@ -564,7 +564,9 @@ def test_what_an_engine_would_build_is_refused_without_one(monkeypatch, tmp_path
 
     monkeypatch.setattr(recipe.client, "command", none)
     (tmp_path / "timed").touch()
-    with pytest.raises(PlimsollError, match=rf"^{told}.*: nothing that builds .* Nothing was measured. .* --image names a SIF"):
+    with pytest.raises(
+        PlimsollError, match=rf"^{told}.*: nothing that builds .* Nothing was measured. .* of a SIF, .* an archive or"
+    ):
         recipe.write(of_command("solver", **given), tmp_path / "recipe", tmp_path / "timed", pytest.fail)
     assert not (tmp_path / "recipe/Dockerfile").exists()
 

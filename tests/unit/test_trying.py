@@ -1,10 +1,13 @@
 """Measuring a study of a program: what Ctrl-C names, waits within its minutes, and the variables of a SIF."""
 
 import os
+import tarfile
 import time
+from pathlib import Path
 
 import pytest
 from plimsoll import runtimes
+from plimsoll.errors import PlimsollError
 from plimsoll.features.try_program import sif, stages, start, study
 from plimsoll.host import cgroup
 from plimsoll.measuring import noise
@@ -94,6 +97,53 @@ def test_variables_of_a_sif_are_its_own_and_not_apptainers():
     kept = {"LD_LIBRARY_PATH": "/opt/lib", "PATH": "/opt/solver/bin:/bin", "TEXT": "two\nlines=2", "EMPTY": ""}
     assert sif.printed_variables(text) == kept
     assert sif.printed_variables("LD_LIBRARY_PATH=/.singularity.d/libs\0") == sif.printed_variables("") == {}
+
+
+@pytest.fixture
+def given(tmp_path, monkeypatch):
+    """A working folder with images of all kinds."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("unpacked/usr/bin", "recipe/usr/bin", "folder"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("unpacked", "recipe"):
+        (tmp_path / name / sif.ENV).symlink_to("/bin/busybox")
+    for name in ("recipe/Dockerfile", "Dockerfile", "solver.sif"):
+        (tmp_path / name).write_text("FROM x\n")
+    for name, mode, members in (
+        ("docker.tar", "w", ("index.json", "manifest.json")),
+        ("docker.tgz", "w:gz", ("manifest.json",)),
+        ("oci.tar", "w", ("index.json", "oci-layout")),
+    ):
+        with tarfile.open(tmp_path / name, mode) as archive:
+            for member in members:
+                archive.addfile(tarfile.TarInfo(member))
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ("solver.sif", "solver.sif"),
+        ("missing.def", "missing.def"),
+        ("unpacked", "unpacked"),
+        ("recipe", None),
+        ("folder", None),
+        ("Dockerfile", None),
+        ("solver:2", None),
+        ("./docker.tar", "docker-archive:docker.tar"),
+        ("docker.tgz", "docker-archive:docker.tgz"),
+        ("oci.tar", "oci-archive:oci.tar"),
+    ],
+)
+@pytest.mark.usefixtures("given")
+def test_apptainer_reads_images_of_its_own_and_archives_where_no_engine_does(image, name):
+    assert sif.source(Path(image), has_engine=False) == name
+    assert sif.source(Path(image), has_engine=True) == (None if name and "-archive:" in name else name)
+
+
+@pytest.mark.parametrize("source", ["missing.sif", "oci-archive:missing.tar"])
+def test_an_image_that_is_not_there_is_refused_by_its_own_name(tmp_path, source):
+    with pytest.raises(PlimsollError, match=f"^There is no file {source.rpartition(':')[2]}: nothing was measured"):
+        sif.unpack(source, tmp_path / "files.tar")
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not cgroup.hierarchies(), reason="only root makes such cgroups")

@@ -8,15 +8,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from plimsoll import paths, runtimes
+from plimsoll.features.try_program import files
 from plimsoll.host import cgroup, machine_lock
 from plimsoll.images import bootstrap, builder
 from plimsoll.measuring import lock
+from plimsoll.runtimes.apptainer import executable
 from plimsoll.runtimes.base import LABEL
 from plimsoll.runtimes.commands import output
 
@@ -206,6 +209,23 @@ def test_a_user_of_apptainer_alone_tries_a_program_of_this_host(without_docker):
     assert "needs root" in told["unavailable"]["files"] and "docker" in told["unavailable"]
     measured = {one["runtime"]: one["n"] for one in told["comparisons"] if one["metric"] == "wall"}
     assert measured.keys() == {"singularity"} and measured["singularity"] >= 5
+
+
+def test_a_user_takes_a_sif_with_a_file_that_only_root_may_read(without_docker, worldwide):
+    """In images of Rocky Linux /etc/shadow has the mode 0. The command ended with a traceback of Python's."""
+    user, root = without_docker, worldwide / "root"
+    packed, shadow = worldwide / "files.tar", root / "etc/shadow"
+    files.pack(files._with_libraries([Path(shutil.which(name)) for name in ("env", "sort", "sh")]), packed)
+    root.mkdir()
+    output(["tar", "--extract", "--directory", str(root), "--file", str(packed)])
+    shadow.write_text("secret\n")
+    shadow.chmod(0)
+    output([executable(), "build", str(worldwide / "solver.sif"), str(root)], 300)
+    words = ("--dry-run", "--image", str(worldwide / "solver.sif"), "--", "sort", "/etc/services")
+    done = user.run("./plimsoll", "try", "--name", "sif", *words)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(user.project.folder / "my-sif/config/containers/program/files.tar") as archive:
+        assert archive.extractfile("./etc/shadow").read() == b"secret\n"
 
 
 @pytest.mark.long

@@ -47,7 +47,9 @@ def needed(options: StudyOptions, tell: Callable[[str], None]) -> list[Path]:
     found = {*_with_libraries([program, *tools, *beside]), *opened, *_of_neighbour(options)}
     kept = {path for path in found if path.is_file() and not _is_left_out(path, options.folder)}
     if (size := sum(path.stat().st_size for path in kept)) > LARGEST:
-        raise PlimsollError(f"The program's files take {size >> 30} GiB, too much to be packed: give an image with --image.")
+        raise PlimsollError(
+            f"The program's files take {size >> 30} GiB, too much for an image. Nothing was measured. Give one with --image."
+        )
     return sorted(kept)
 
 

@@ -19,8 +19,6 @@ PACKED, TIMER = "files.tar", "timed"
 FROM_PACKED = f"FROM scratch\nADD {PACKED} /\n"
 # Says of what an image is made where no engine builds it.
 ROOT_OF_IMAGE = f"root: {{{PACKED}: ., {TIMER}: {attempts.TIMED}}}\n"
-# Endings of images that Apptainer reads.
-OF_APPTAINER = (".sif", ".def")
 ROOT = ("root", "0")
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*(?:=[A-Za-z0-9.+:~-]+)?")
 TIMED = f'COPY {TIMER} /{attempts.TIMED}\nCMD ["/{attempts.TIMED}", "--pause"]\n'
@@ -40,14 +38,16 @@ def write(options: StudyOptions, folder: Path, timer: Path, tell: Callable[[str]
     folder.mkdir(parents=True)
     shutil.copy2(timer, folder / TIMER)
     (folder / TIMER).chmod(0o755)
-    packed = not options.packages and (not options.image or Path(options.image).suffix in OF_APPTAINER)
+    source = sif.source(Path(options.image), client.works()) if options.image else None
+    packed = bool(source) or not (options.packages or options.image)
     if not packed:
         _refuse_without_engine(options)
     (folder / "image.yaml").write_text(f"forms: [docker, sif, rootfs]\n{ROOT_OF_IMAGE if packed else ''}")
     if options.packages:
         text, told = _of_packages(options.packages), f"Debian packages: {', '.join(options.packages)}"
     elif options.image:
-        (text, variables), told = _of_image(options.image, folder, tell), f"the image {options.image}"
+        _refuse_both(options.image)
+        (text, variables), told = _of_image(options.image, source, folder, tell), f"the image {options.image}"
     else:
         needed = files.needed(options, tell)
         size = sum(path.stat().st_size for path in needed)
@@ -68,7 +68,7 @@ def _refuse_without_engine(options: StudyOptions) -> None:
         given = "--packages" if options.packages else f"--image {options.image}"
         raise PlimsollError(
             f"{given}: {problem}. Nothing was measured. Without Docker and Podman, the image is made of this host's files, or "
-            "--image names a SIF or an Apptainer definition."
+            "of a SIF, an Apptainer definition, an archive or an unpacked image (--image)."
         ) from problem
 
 
@@ -83,15 +83,15 @@ def _of_packages(packages: tuple[str, ...]) -> str:
     )
 
 
-def _of_image(image: str, folder: Path, tell: Callable[[str], None]) -> tuple[str, dict[str, str]]:
+def _of_image(image: str, source: str | None, folder: Path, tell: Callable[[str], None]) -> tuple[str, dict[str, str]]:
     """Return the beginning of a Dockerfile, and the image's variables.
 
-    The image is any kind: a SIF, a definition, a Dockerfile, an archive, or a name.
+    `source` is Apptainer's name for the image, if Apptainer reads it. An engine reads others: a Dockerfile, an archive, or a
+    name.
     """
+    if source:
+        return FROM_PACKED, sif.unpack(source, folder / PACKED)
     path = Path(image)
-    _refuse_both(image)
-    if path.suffix in OF_APPTAINER:
-        return FROM_PACKED, sif.unpack(path, folder / PACKED)
     tag = _tag(path) if path.exists() else image
     try:
         architecture = client.output("image", "inspect", "--format", "{{.Architecture}}", tag).strip()

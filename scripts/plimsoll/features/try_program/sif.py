@@ -1,7 +1,9 @@
-"""The files and the variables of a SIF, or of an Apptainer definition."""
+"""The files and the variables of an image that Apptainer reads: a SIF, a definition, an unpacked folder, or an archive."""
 
+import os
 import re
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -11,24 +13,50 @@ from plimsoll.runtimes.apptainer import executable
 # Variables that every container of Apptainer has. They are not the image's.
 OF_APPTAINER = re.compile(r"APPTAINER_|SINGULARITY_|(?:HOME|PWD|PS1|PROMPT_COMMAND|SHLVL|TERM|USER|_)=|LANG=C$")
 LIBRARIES = ":/.singularity.d/libs"
+# Endings of images that are Apptainer's own.
+ENDINGS = (".sif", ".def")
+# Program that starts others where an image's files run in no container. Every image has it.
+ENV = "usr/bin/env"
+# File of an archive that is Docker's. Others are OCI's.
+OF_DOCKER = "manifest.json"
+# Root alone may read each file of an image, whatever its mode is.
+OPTIONS = ("--fix-perms",) if os.geteuid() else ()
 LEFT_OUT = ("--exclude=./dev/*", "--exclude=./proc/*", "--exclude=./sys/*")
 
 
-def unpack(path: Path, target: Path) -> dict[str, str]:
-    """Write the files of a SIF, or of a definition, into an archive. Return the image's variables by name.
+def source(path: Path, has_engine: bool) -> str | None:
+    """Return the name that Apptainer has for an image in a file or a folder. Return None if an engine reads the image.
 
-    Raise PlimsollError without Apptainer, or if it cannot read the file.
+    An archive is the engine's, if this machine has one.
     """
-    if not path.is_file():
+    is_unpacked = os.path.lexists(path / ENV) and not (path / "Dockerfile").exists()
+    if path.suffix in ENDINGS or is_unpacked:
+        return str(path)
+    if has_engine or not path.is_file() or not tarfile.is_tarfile(path):
+        return None
+    with tarfile.open(path) as archive:
+        kind = "docker" if OF_DOCKER in archive.getnames() else "oci"
+    return f"{kind}-archive:{path}"
+
+
+def unpack(source: str, target: Path) -> dict[str, str]:
+    """Write the files of an image, as Apptainer names it, into an archive. Return the image's variables by name.
+
+    Raise PlimsollError without Apptainer, or if it cannot read the image.
+    """
+    path = source.removeprefix("docker-archive:").removeprefix("oci-archive:")
+    if not os.path.exists(path):
         raise PlimsollError(f"There is no file {path}: nothing was measured.")
     # Apptainer takes a colon or a comma in the path of a sandbox for the end of the path.
     with tempfile.TemporaryDirectory(prefix="plimsoll-sif-") as temporary:
         sandbox = Path(temporary, "sandbox")
         try:
-            words = [executable(), "build", "--sandbox", str(sandbox), str(path)]
+            words = [executable(), "build", *OPTIONS, "--sandbox", str(sandbox), source]
             done = subprocess.run(words, capture_output=True, text=True)
         except Unavailable as problem:
-            raise PlimsollError(f"{path} needs Apptainer: {problem}.") from problem
+            raise PlimsollError(
+                f"Only Apptainer reads {path}, and {problem}. Nothing was measured. ./plimsoll setup installs it where it can."
+            ) from problem
         if done.returncode:
             raise PlimsollError(f"Apptainer could not unpack {path}: {_reason(done.stderr)}. Nothing was measured.")
         found = variables(sandbox)

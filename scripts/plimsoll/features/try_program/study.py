@@ -17,7 +17,7 @@ from plimsoll import paths, runtimes, spelling
 from plimsoll.designs.program import ladder
 from plimsoll.designs.program.factors import FILES, FIRST
 from plimsoll.errors import PlimsollError, quote
-from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, study_content, trial
+from plimsoll.features.try_program import folder_copy, neighbour_runs, ranks, recipe, sif, study_content, trial
 from plimsoll.features.try_program.ranks import Ranks
 from plimsoll.features.try_program.study_options import StudyOptions
 from plimsoll.features.try_program.trial import TrialResult
@@ -25,8 +25,6 @@ from plimsoll.interchange import Image
 
 ID = "my-{name}"
 PROFILE = "quick"
-# Program that starts others where an image's files run in no container.
-ENV = "usr/bin/env"
 # Line of a study's file that says that its program was not tried in a container yet.
 UNTRIED = re.compile(r"^ +untried: .*\n", re.MULTILINE)
 # Defaults as a user would call them.
@@ -162,9 +160,9 @@ def finish(place: Place, tell: Callable[[str], None]) -> None:
     options = study_content.options_of(content, place.folder / "config/folder")
     image = json.loads((place.folder / f"results/images/{recipe.IMAGE}.json").read_text())
     # It may be a link to a path in the image.
-    if not os.path.lexists(Path(image["rootfs"]) / ENV):
+    if not os.path.lexists(Path(image["rootfs"]) / sif.ENV):
         raise PlimsollError(
-            f"The image has no /{ENV}, without which it cannot be compared with its files in no container. Nothing was "
+            f"The image has no /{sif.ENV}, without which it cannot be compared with its files in no container. Nothing was "
             "measured. Add it: Debian has it in coreutils."
         )
     if options.ranks:

@@ -25,7 +25,8 @@ def try_(
     image: Annotated[
         str | None,
         typer.Option(
-            metavar="IMAGE", help="An image of the engine's, an archive of one, a Dockerfile, a SIF, or a definition."
+            metavar="IMAGE",
+            help="An image of the engine's, an archive, a Dockerfile, an unpacked folder, a SIF, or a definition.",
         ),
     ] = None,
     packages: Annotated[
