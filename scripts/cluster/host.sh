@@ -30,7 +30,7 @@ images='' hours='' slurm='' set_up='' while_open='' targets=() settings=()
 while [ $# -gt 0 ]; do
     case $1 in
         --images | --hours | --target)
-            [ $# -ge 2 ] || die "$1 needs a value."
+            [ $# -ge 2 ] || die "$1 needs a value. Nothing was measured."
             case $1 in --images) images=$2 ;; --hours) hours=$2 ;; --target) targets+=("$2") ;; esac
             shift ;;
         --slurm) slurm=yes ;;
@@ -45,7 +45,7 @@ done
 
 node=${SLURMD_NODENAME:-} job=${SLURM_JOB_ID:-}
 if [ -n "$slurm" ] && [ "$node" != "$name" ]; then
-    die "$name is measured by a job of Slurm on it, and this is ${node:-no such job}: add --profile profiles/slurm, or say how ssh reaches $name (docs/how-to/cluster.md)."
+    die "$name is measured by a job of Slurm on it, and this is ${node:-no such job}: add --profile profiles/slurm, or say how ssh reaches $name (docs/how-to/cluster.md). Nothing was measured."
 fi
 # Otherwise mpirun takes its slots and its launcher from Slurm, and Snakemake its settings from the submitter.
 for variable in $(compgen -e); do

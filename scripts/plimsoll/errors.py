@@ -75,7 +75,7 @@ def run_guarded(work: Callable[[], int | None], refused: int = 1) -> int:
     except KeyboardInterrupt:
         # The workflow explains an interruption in two lines, and a job may end after them.
         if WORKFLOW not in os.environ:
-            print("plimsoll: interrupted.", file=sys.stderr)
+            print("plimsoll: interrupted. What was measured is kept.", file=sys.stderr)
         return 130
     return status or 0
 

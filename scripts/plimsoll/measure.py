@@ -43,7 +43,7 @@ def measure(
     if fingerprint and cell["fingerprint"] != fingerprint:
         raise PlimsollError(
             f"{plan_path} was written again while this workflow ran, and {cell_path} is another cell in it. This run was not "
-            "measured. Start the workflow again."
+            "measured. Type the command again."
         )
     together = _together(plan, cell, repetition, study_folder)
     places = {one["path"]: record.path_of(study_folder / "runs", one["path"], repetition) for one in together}

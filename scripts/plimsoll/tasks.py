@@ -50,7 +50,7 @@ def clean_up(everything: bool) -> None:
         ]
     if everything:
         removed += clean_up.everything(there)
-    print("\n".join(f"removed: {what}" for what in removed) or "Nothing was left.")
+    print("\n".join(f"removed: {what}" for what in removed) or "No killed run has left anything.")
 
 
 def refused(problem: OSError) -> PlimsollError | None:
@@ -60,7 +60,10 @@ def refused(problem: OSError) -> PlimsollError | None:
     if outage := resources.outage_of(problem):
         return outage
     if problem.filename is not None:
-        return PlimsollError(f"{problem.filename}: {problem.strerror}.")
+        return PlimsollError(
+            f"{problem.filename}: {problem.strerror}. What was measured is kept. Correct the path or its permissions, and type "
+            "the command again."
+        )
     # Python's own words, when no folder for temporary files can be written.
     if isinstance(problem, FileNotFoundError):
         return PlimsollError(f"{problem.strerror}: make room there, or make /tmp, with the mode 1777.")

@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from plimsoll import designs, runtimes, target_paths
+from plimsoll import designs, runtimes, spelling, target_paths
 from plimsoll.analysis.tables import of_runs
 from plimsoll.claims import book, encodings
 from plimsoll.config import configuration, studies
@@ -354,8 +354,8 @@ def prepare(config: dict, named: Iterable[str] = ()) -> Workflow:
     for name in selected:
         if not plans[name]["cells"]:
             raise PlimsollError(
-                f"No cell is left of {name}: every runtime that it needs is off. Switch one on under runtimes in "
-                "config/config.yaml, or choose other studies."
+                f"No cell is left of {name}: every runtime that it needs is off. Nothing was measured. Type "
+                f"{spelling.command('add', 'RUNTIME')} to turn one on, or choose other studies."
             )
     return Workflow(selected, wanted, loaded, plans, config["runtimes"], unavailable, host)
 

@@ -12,11 +12,11 @@ for name in "$home/bin/apptainer" apptainer singularity; do
     if have "$name" && works "$name"; then exit 0; fi
 done
 
-is_root || die "neither apptainer nor singularity is installed: install one of them by hand (for example Debian's or the project's own package), then run again."
+is_root || die "neither apptainer nor singularity is installed: install one of them by hand (for example Debian's or the project's own package), then type the command again."
 alone "$0"
 need_packages "Apptainer" squashfs-tools uidmap containernetworking-plugins iptables iproute2 patchelf ca-certificates
 mirror=$(debian_mirror)
-[ -n "$mirror" ] || die "no Debian mirror is configured in APT: install apptainer or singularity by hand, then run again."
+[ -n "$mirror" ] || die "no Debian mirror is configured in APT: install apptainer or singularity by hand, then type the command again."
 
 say "unpacking Apptainer from Debian sid into $home"
 # The name is always the same, so the next set-up removes what a killed one has left.
@@ -27,9 +27,9 @@ mkdir -p "$work"/{lists/partial,cache/archives/partial,tree,empty}
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror sid main" >"$work/sid.list"
 sid=(-qq -o "Dir::Etc::SourceList=$work/sid.list" -o "Dir::Etc::SourceParts=$work/empty" -o "Dir::State::Lists=$work/lists"
     -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root -o Acquire::Retries=3)
-apt-get "${sid[@]}" update || die "Debian sid's package list could not be fetched: install apptainer by hand, then run again."
+apt-get "${sid[@]}" update || die "Debian sid's package list could not be fetched: install apptainer by hand, then type the command again."
 (cd "$work" && apt-get "${sid[@]}" download apptainer libc6 libseccomp2 libsqlite3-0) \
-    || die "Apptainer could not be downloaded from Debian sid: install it by hand, then run again."
+    || die "Apptainer could not be downloaded from Debian sid: install it by hand, then type the command again."
 for package in "$work"/*.deb; do dpkg -x "$package" "$work/tree"; done
 
 # Built aside and moved into place, so that a kill leaves no half of it. The executables already name the final place.
@@ -58,4 +58,4 @@ set_option "cni plugin path" /usr/lib/cni
 
 rm -rf "$home"
 mv "$new" "$home"
-"$home/bin/apptainer" --version >/dev/null || die "the unpacked Apptainer in $home does not run: install apptainer by hand, then run again."
+"$home/bin/apptainer" --version >/dev/null || die "the unpacked Apptainer in $home does not run: install apptainer by hand, then type the command again."

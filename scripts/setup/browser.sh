@@ -14,7 +14,7 @@ need_packages "A test of the pages" "chromium|chromium-browser|google-chrome" np
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$work" && npm pack --silent "axe-core@$version" >/dev/null) \
-    || die "axe-core $version could not be fetched: check the network, then run again."
+    || die "axe-core $version could not be fetched: check the network, then type the command again."
 packed=$work/axe-core-$version.tgz
 [ "$(openssl dgst -sha512 -binary "$packed" | base64 --wrap=0)" = "$integrity" ] \
     || die "axe-core $version has another checksum than the one in this project, so it is not used."

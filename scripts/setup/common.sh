@@ -31,9 +31,9 @@ update_lists() {
     until said=$(apt_get update 2>&1); do
         if [[ $said != *"Could not get lock"* ]]; then
             printf '%s\n' "$said" >&2
-            die "the package lists could not be fetched: check the network and the APT sources, then run again."
+            die "the package lists could not be fetched: check the network and the APT sources, then type the command again."
         fi
-        [ "$SECONDS" -lt "$end" ] || die "another package manager has had the package lists for $APT_SECONDS s: let it end, then run again."
+        [ "$SECONDS" -lt "$end" ] || die "another package manager has had the package lists for $APT_SECONDS s: let it end, then type the command again."
         sleep 1
     done
 }
@@ -86,7 +86,7 @@ need_packages() {
         missing+=("${wanted%%|*}")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
-    is_root && have apt-get || die "$why needs ${missing[*]} (Debian's names of packages). Only root can install them: do so, then run again."
+    is_root && have apt-get || die "$why needs ${missing[*]} (Debian's names of packages). Only root can install them: do so, then type the command again."
     # A package manager that was killed half-way refuses all work until this has been done.
     dpkg --configure -a >/dev/null || true
     say "installing ${missing[*]}"
@@ -113,5 +113,5 @@ find_uv() {
     say "fetching uv"
     rm -rf "$PROJECT/.cache/uv"
     "$1" -m venv "$PROJECT/.cache/uv"
-    "$PROJECT/.cache/uv/bin/python" -m pip -q install --require-hashes -r "$PROJECT/requirements-uv.lock" || die "uv could not be installed with pip: check the network, or install uv by hand, then run again."
+    "$PROJECT/.cache/uv/bin/python" -m pip -q install --require-hashes -r "$PROJECT/requirements-uv.lock" || die "uv could not be installed with pip: check the network, or install uv by hand, then type the command again."
 }

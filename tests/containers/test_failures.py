@@ -186,7 +186,7 @@ def test_a_full_disk_is_waited_for_and_otherwise_no_measurement(workspace, worki
     working("bare")
     path = "uma/exact/E1/bare/any/default/standard/plain/beff"
     monkeypatch.setattr(resources, "WAIT_SECONDS", 1.0)
-    with pytest.raises(Outage, match="the disk of .*/raw is full: free some of it"):
+    with pytest.raises(Outage, match="the disk of .*/raw is full: free some space"):
         workspace.run(path)
     assert not record.path_of(workspace.folder / "runs", path, 1).exists()
     monkeypatch.setattr(resources, "WAIT_SECONDS", 30.0)

@@ -303,7 +303,9 @@ def test_claims_of_one_s_own_judge_an_archive_in_a_folder_of_their_own(remade):
 def test_what_cannot_be_archived_or_used_is_told_in_one_sentence(tmp_path):
     empty = Archived(tmp_path)
     done = empty.run("plimsoll.cli", "archive", "liu2020")
-    assert one_sentence(done) == "plimsoll: Nothing was measured of liu2020 yet: ./plimsoll reproduce liu2020 does."
+    assert one_sentence(done) == (
+        "plimsoll: Nothing was measured of liu2020 yet, so nothing was archived. Type ./plimsoll reproduce liu2020 first."
+    )
     assert not empty.files("*.zip")
     assert "none.zip: No such file or directory" in one_sentence(empty.remake("none.zip"))
     assert "README.md is damaged, or no archive" in one_sentence(empty.remake("README.md"))

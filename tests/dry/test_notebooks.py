@@ -77,7 +77,7 @@ def test_a_disk_that_is_full_while_a_figure_is_drawn_is_told_with_what_to_do(tmp
         def draw(_):
             render.run(figure, notebook, REFERENCE, tmp_path / "fig09", tmp_path / "executed.ipynb")
 
-        with pytest.raises(PlimsollError, match=r"^a disk of this host is full \(.*fig09.*\): free some of it\.$"):
+        with pytest.raises(PlimsollError, match=r"^a disk of this host is full \(.*fig09.*\): free some space\.$"):
             stages._named(argparse.Namespace(says="", directory=None, stage=draw))
 
 

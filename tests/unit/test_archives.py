@@ -190,7 +190,9 @@ def test_planned_runs_that_have_no_record_are_told_and_excused(results, tmp_path
 
 def test_where_nothing_was_measured_there_is_nothing_to_archive(tmp_path):
     study = {STUDY: built(STUDY)}
-    with pytest.raises(PlimsollError, match=f"^Nothing was measured of {STUDY} yet: ./plimsoll reproduce {STUDY} does.$"):
+    with pytest.raises(
+        PlimsollError, match=f"^Nothing was measured of {STUDY} yet.* Type ./plimsoll reproduce {STUDY} first.$"
+    ):
         archive_members.measured_sessions(study, tmp_path)
     (tmp_path / STUDY / "runs/a").mkdir(parents=True)
     (tmp_path / STUDY / "runs/a/1.json").write_text("{}")
@@ -269,7 +271,9 @@ def test_a_killed_writer_leaves_no_archive_and_the_next_one_its_own_alone(writer
 
 def test_two_do_not_write_the_same_archive_at_once(writer):
     target, _ = writer
-    with pytest.raises(PlimsollError, match=r"^Another process is writing .*target.zip: wait for it to end, or stop it.$"):
+    with pytest.raises(
+        PlimsollError, match=r"^Another process is writing .*target.zip. Nothing was written. Wait for it to end, or stop it.$"
+    ):
         writing.write(target, [("a", b"whole")])
 
 
@@ -284,7 +288,10 @@ def test_an_interrupted_writer_takes_back_what_it_has_written(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(PlimsollError, match=r"none/target.zip could not be written: No such file or directory.$"):
+    with pytest.raises(
+        PlimsollError,
+        match=r"none/target.zip could not be written: No such file or directory. Name another place with --file.$",
+    ):
         writing.write(tmp_path / "none/target.zip", [("a", b"x")])
 
 
@@ -438,7 +445,9 @@ def refused(path: Path, folder: Path) -> str:
 def test_a_truncated_file_is_refused(archive, tmp_path, number):
     whole = archive.read_bytes()
     (tmp_path / "cut.zip").write_bytes(whole[: len(whole) * number // 100])
-    assert "cut.zip is damaged, or no archive: copy it again" in refused(tmp_path / "cut.zip", tmp_path / "new")
+    assert "cut.zip is damaged, or no archive. Nothing was made from it. Copy it again" in refused(
+        tmp_path / "cut.zip", tmp_path / "new"
+    )
 
 
 @pytest.mark.parametrize("name", [layout.METADATA, layout.MANIFEST, RECORDS, PLAN, "Snakefile", "results/host.json"])
@@ -637,7 +646,9 @@ def test_the_archive_of_reference_measurements_is_read_in_their_place(archive, t
         there == opening.folder_of(archive) / STUDY and (there / "plan.json").is_file() and any(there.rglob("runs/**/*.json"))
     )
     (kept / layout.reference(STUDY)).write_bytes(b"PK")
-    with pytest.raises(PlimsollError, match=rf"{layout.reference(STUDY)} is damaged, or no archive: copy it again"):
+    with pytest.raises(
+        PlimsollError, match=rf"{layout.reference(STUDY)} is damaged, or no archive. Nothing was made from it. Copy it again"
+    ):
         opening.reference_of(kept)
 
 

@@ -161,5 +161,5 @@ def test_a_valid_record_without_bits_is_damaged(gather):
 
 def test_a_table_that_is_none_is_named(tmp_path):
     (tmp_path / "runs.csv").write_bytes(b"a,b\n1,2,3,4\n\xff\n")
-    with pytest.raises(PlimsollError, match="runs.csv is not a table .* Delete it, and start the workflow again"):
+    with pytest.raises(PlimsollError, match="runs.csv is not a table .* Delete it, and type the command again"):
         collect.table(tmp_path / "runs.csv", ["a"])

@@ -830,7 +830,7 @@ def test_an_effect_that_differs_is_told_everywhere_and_decides_nothing(folders, 
     [
         (("", "b"), "Two sets of results are needed, and at most one is named. Name both"),
         (("none", "b"), "none: there is no such folder or archive."),
-        (("set.zip", "b"), "set.zip is damaged, or no archive: copy it again"),
+        (("set.zip", "b"), "set.zip is damaged, or no archive. Nothing was made from it. Copy it again"),
         (("empty", "b"), "empty holds no results: neither it nor a folder in it has observations.csv"),
         (("broken", "b"), "broken/observations.csv is not a table of observations"),
         (("old", "b"), "old/observations.csv has no column instrument: an earlier version of Plimsoll wrote it"),

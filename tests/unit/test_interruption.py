@@ -49,7 +49,7 @@ def test_ctrl_c_is_answered_by_the_workflow_and_its_end_is_waited_for():
 def test_a_stage_that_is_terminated_takes_its_workflow_with_it():
     process = begun(STAGE, WORKFLOW)
     process.terminate()
-    assert process.communicate(timeout=30) == ("", "plimsoll: interrupted.\n")
+    assert process.communicate(timeout=30) == ("", "plimsoll: interrupted. What was measured is kept.\n")
     assert process.returncode == interruption.STATUS
 
 

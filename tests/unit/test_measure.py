@@ -138,7 +138,7 @@ def plan_of(folder, **changes):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('"seed": 1', '"seed": "1"', "is damaged (seed: it is '1', and should be a whole number): delete it, and start"),
+        ('"seed": 1', '"seed": "1"', "is damaged (seed: it is '1', and should be a whole number): delete it, and type"),
         ('"starts": 2, ', "", "is damaged (limits: it lacks 'starts')"),
         ('"cells": {', '"cells": [], "sells": {', "is damaged (its cells are no dictionaries)"),
         ('"order": [[', '"order": [5, [', "is damaged (its order does not consist of cells with repetitions)"),

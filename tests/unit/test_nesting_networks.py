@@ -269,7 +269,8 @@ def test_a_second_host_that_cannot_be_used_is_refused_before_anything_is_measure
     reasons = {cell["reason"] for path, cell in plan["cells"].items() if path.endswith("/two") and "vm" not in path}
     assert reasons == {"the second host root@far cannot be used: no route"}
     with pytest.raises(
-        PlimsollError, match="^The second host root@far cannot be used: no route. Repair that, or set second_host"
+        PlimsollError,
+        match="^The second host root@far cannot be used: no route. Nothing was measured. Repair that, or set second_host",
     ):
         study_plans.refuse_out_of_reach(host, [plan])
     study_plans.refuse_out_of_reach(host, [])

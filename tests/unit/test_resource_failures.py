@@ -36,7 +36,7 @@ def test_what_comes_back_in_time_is_waited_for_and_repaired_once(monkeypatch, ca
     assert engine.looks == 4 and engine.repaired == ["the engine does not answer"]
     assert capsys.readouterr().err.splitlines() == [
         "plimsoll: the engine does not answer. No run is lost. Trying to repair it for up to 5 s.",
-        "plimsoll: it works again.",
+        "plimsoll: it works again, and measuring goes on.",
     ]
 
 
@@ -78,7 +78,7 @@ def test_a_full_disk_is_told_by_its_folder(tmp_path):
     try:
         resources.refuse_full(disk)
         (disk / "fill").write_bytes(bytes(8 * 2**20))
-        with pytest.raises(Outage, match=f"the disk of {disk} is full: free some of it"):
+        with pytest.raises(Outage, match=f"the disk of {disk} is full: free some space"):
             resources.refuse_full(disk)
     finally:
         subprocess.run(["umount", str(disk)], check=True)

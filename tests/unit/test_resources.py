@@ -33,11 +33,14 @@ def stage(error: Exception) -> argparse.Namespace:
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "a disk of this host is full .*: free some of it"),
+        (OSError(errno.ENOSPC, "No space left on device"), "a disk of this host is full .*: free some space"),
         (OSError(errno.ENOSPC, "No space left on device", "/x/1.json"), "a disk of this host is full .*/x/1.json.*: free some"),
         (BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"), "this host starts no more processes .*: end some"),
         (FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"), "make /tmp, with the mode 1777"),
-        (FileNotFoundError(errno.ENOENT, "No such file or directory", "x.json"), "^x.json: No such file or directory.$"),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file or directory", "x.json"),
+            "^x.json: No such file or directory. What was measured is kept. Correct the path",
+        ),
     ],
 )
 def test_a_stage_says_what_the_host_lacks(error, sentence):

@@ -45,7 +45,7 @@ def test_programs_are_looked_for_where_there_is_no_package_of_debian_s(needs):
 
 def test_what_is_missing_is_named_in_one_sentence(needs):
     code, said = needs(("podman",), "podman", "uidmap", "slirp4netns|passt", "busybox-static")
-    remedy = "(Debian's names of packages). Only root can install them: do so, then run again."
+    remedy = "(Debian's names of packages). Only root can install them: do so, then type the command again."
     assert (code, said) == (1, f"setup: A runtime needs uidmap slirp4netns busybox-static {remedy}\n")
 
 
@@ -66,7 +66,9 @@ def test_a_folder_that_python_s_tools_do_not_take_is_named_at_once(tmp_path, nam
     (folder / ".venv/.plimsoll-lock").write_text(hashlib.sha256(content).hexdigest())
     done = subprocess.run(["bash", str(folder / "scripts/setup/python.sh")], capture_output=True, text=True)
     why = f"Python's tools take no ':', '$' or end of a line in the path of a project, and this one is {folder}"
-    assert (done.returncode, done.stderr) == ((1, f"setup: {why}: move it, then run again.\n") if refused else (0, ""))
+    assert (done.returncode, done.stderr) == (
+        (1, f"setup: {why}: move it, then type the command again.\n") if refused else (0, "")
+    )
 
 
 ROOTLESS = """#!/bin/sh

@@ -68,7 +68,7 @@ def test_sizes_are_kept_while_they_fit_and_follow_the_memory_when_they_do_not(pl
     assert largest(small) == int((0.3 * GIB / 8) ** 0.5)
     assert plan_of.said == [
         "liu2020: problem sizes are decided again, as they no longer fit: the smallest memory node has 1.0 GiB, and had "
-        "4.0 GiB when they were decided."
+        "4.0 GiB when they were decided. What was measured with other sizes is put aside."
     ]
     # The new sizes are then kept.
     assert plan_of(host(4))["cells"] == small["cells"]

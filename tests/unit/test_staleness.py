@@ -128,4 +128,4 @@ def test_a_damaged_record_is_set_aside(tmp_path, target, capsys):
     target.write_text('{"format": 1, "tru')
     assert staleness.usable_record(tmp_path, CELL, 1, target, 2) == (None, None)
     assert [p.read_text() for p in (tmp_path / "archive/damaged").iterdir()] == ['{"format": 1, "tru']
-    assert "set aside and measured again" in capsys.readouterr().err
+    assert "put aside and measured again" in capsys.readouterr().err

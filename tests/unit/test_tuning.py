@@ -121,7 +121,8 @@ def test_a_machine_that_cannot_be_reached_ends_the_workflow(plan_of):
     host = {**host_of(1, 2), "cluster_hosts": [{"name": "a", "reason": "the cluster's host a cannot be used: no route"}]}
     plan = plan_of(host=host)
     with pytest.raises(
-        PlimsollError, match="^The cluster's host a cannot be used: no route. Repair that, or set cluster_hosts to"
+        PlimsollError,
+        match="^The cluster's host a cannot be used: no route. Nothing was measured. Repair that, or set cluster_hosts to",
     ):
         study_plans.refuse_out_of_reach(host, [plan])
 

@@ -114,7 +114,7 @@ def test_a_full_disk_of_results_stops_the_study_with_a_sentence(fresh):
     running = Running(fresh)
     with disk(fresh, "results/liu2020") as place:
         sentence = running.breaks_and_completes(lambda: disks.fill(place), (place / "full").unlink)
-    assert "is full" in sentence and "free some of it, then type the command again" in sentence
+    assert "is full" in sentence and "free some space, then type the command again" in sentence
 
 
 def test_results_that_can_no_longer_be_written_stop_the_study_with_a_sentence(fresh):
@@ -140,7 +140,7 @@ def test_a_full_disk_of_the_engine_s_stops_the_study_with_a_sentence(fresh, tmp_
             sentence = Running(fresh, host).breaks_and_completes(lambda: disks.fill(place), (place / "full").unlink)
         finally:
             host.remove()
-    assert "is full" in sentence and "free some of it" in sentence
+    assert "is full" in sentence and "free some space" in sentence
 
 
 @pytest.fixture

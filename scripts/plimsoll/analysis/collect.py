@@ -145,7 +145,7 @@ class Bits:
                 raise PlimsollError(
                     f"{recorded['cell']['runtime']} in {path} did not run the same bits as {runtime} in {where}: "
                     f"{name} is {build_id[:16]} and not {first[:16]}. They cannot be compared, so no table was made. "
-                    "Delete the records of the older image: the next start of the workflow measures these runs again."
+                    "Delete the records of the older image, and type the command again: it measures these runs again."
                 )
 
 
@@ -164,7 +164,7 @@ class Kernels:
                 raise PlimsollError(
                     f"{runtime} in {path} ran {library}'s {kernels} kernels, and {other} in {where} its {first} "
                     "kernels. They cannot be compared, so no table was made. Delete the records with the kernels that "
-                    "you do not want: the next start of the workflow measures these runs again."
+                    "you do not want, and type the command again: it measures these runs again."
                 )
 
 
@@ -181,7 +181,7 @@ class Systems:
         if first != own:
             raise PlimsollError(
                 f"{path} and {where} were measured on two systems. Records of two systems are never pooled, so no "
-                "table was made. Delete the records of one of them, and start the workflow again."
+                "table was made. Delete the records of one of them, and type the command again."
             )
 
 
@@ -219,5 +219,5 @@ def table(path: Path, factors: list[str] | tuple[str, ...]) -> pd.DataFrame:
     except ValueError as error:
         problem = str(error).splitlines()[0]
         raise DamagedFile(
-            f"{path} is not a table ({problem}). Delete it, and start the workflow again: it makes the table from the records."
+            f"{path} is not a table ({problem}). Delete it, and type the command again: the records make a new one."
         ) from error

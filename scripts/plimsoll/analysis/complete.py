@@ -49,8 +49,8 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
         if (path := cell_paths.of_row(row, plan["factors"])) not in by_cell:
             raise DamagedFile(
                 f"The study's table of runs has a run of {path[:LONGEST]}, which is not in the plan. The records "
-                "are not affected. Delete runs.csv in the study's folder of results: the next start of the "
-                "workflow makes it again."
+                "are not affected. Delete runs.csv in the study's folder of results, and type the command again, "
+                "which makes a new one."
             )
         by_cell[path].append(row)
     refuse_given_up(plan)
@@ -61,7 +61,7 @@ def check(plan: Plan, rows: list[dict[str, str]]) -> str:
     have = "has" if len(without) == 1 else "have"
     raise PlimsollError(
         f"{len(without)} of {len(by_cell)} cells of {plan['study']} {have} no run that counts: {named}. "
-        f"results/{plan['study']}/report.html lists these runs with their reasons. docs/reference/statuses.md says which are "
-        f"tried again when the workflow starts the next time. After {plan['limits']['starts']} starts none is tried again: if "
-        f"the cause is repaired, raise `starts` in config/profiles/{plan['profile']}.yaml."
+        f"results/{plan['study']}/report.html lists these runs with their reasons. docs/reference/statuses.md says which "
+        f"are tried again when you type the command again. After {plan['limits']['starts']} starts none is tried again: if the "
+        f"cause is repaired, raise `starts` in config/profiles/{plan['profile']}.yaml."
     )

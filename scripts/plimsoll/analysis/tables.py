@@ -14,7 +14,7 @@ from plimsoll.measuring import plan_file
 
 # Descriptions that a table may be made from, with the type of their content.
 KINDS = {"image": Image, "host": Host, "environments": dict[str, dict]}
-AGAIN = "delete it, and start the workflow again, which makes it again"
+AGAIN = "delete it, and type the command again, which makes a new one"
 
 
 @dataclass(frozen=True)

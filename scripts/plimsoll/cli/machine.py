@@ -33,7 +33,7 @@ def add(typed: Named) -> None:
       plimsoll add charliecloud
       plimsoll add singularity-user singularity-instance-host-network
     """
-    _wish(typed, "optional", "switches on")
+    _wish(typed, "optional", "turns on")
 
 
 def drop(runtimes: Named) -> None:

@@ -46,7 +46,8 @@ def figure_of(study: str, typed: str, known: list[str]) -> str:
     if name not in known:
         from plimsoll.terminal import request
 
-        raise PlimsollError(f"{study} has no figure {typed}{spelling.hint(name, known)}: it has {request.ranges(known)}.")
+        has = f"{study} has no figure {typed}{spelling.hint(name, known)}: it has {request.ranges(known)}"
+        raise PlimsollError(f"{has}. Nothing was measured.")
     return name
 
 

@@ -76,7 +76,9 @@ def reproduce(
         )
         if remake := features.find("remake"):
             return remake(archive, claims or [])
-        raise PlimsollError("--from needs the feature `archive`, which is not there. Nothing was made.")
+        raise PlimsollError(
+            "--from needs scripts/plimsoll/features/archive, which is not there. Nothing was made. Put it back."
+        )
     if claims:
         raise PlimsollError(
             "--claims needs --from. Nothing was made. Name the archive whose measurements are judged by these "

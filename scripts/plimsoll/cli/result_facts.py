@@ -106,7 +106,7 @@ def _where(study: Study, facts: dict) -> list[str]:
     drawn = [f"results/{study['id']}/figures/{name}.pdf" for name in findings.figures_of(facts, study)]
     lines = [f"Records: {', '.join(facts['records'])}"] if facts["records"] else []
     first = next((path for folder in facts["records"] for path in sorted(Path(folder).glob("*.json"))), None)
-    lines += [f"Raw output of one of them: {spelling.command('show', str(first))}"] if first else []
+    lines += [f"One of these runs: {spelling.command('show', str(first))}"] if first else []
     lines += [f"Figures: {', '.join(drawn)}"] if drawn else []
     return [*lines, f"Read on: results/claims.html#{facts['id']}"]
 

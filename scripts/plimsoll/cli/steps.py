@@ -11,6 +11,7 @@ import typer
 
 from plimsoll import paths
 from plimsoll.cli.statuses import Status
+from plimsoll.errors import say
 from plimsoll.tasks import Time
 
 
@@ -46,6 +47,7 @@ def set_up(settings: Sequence[str] = (), image: Path | None = None, foretold: Fo
     }
     done = subprocess.run(["bash", str(paths.PROJECT / "scripts/setup/all.sh")], env={**os.environ, **told})
     if done.returncode:
+        say("set-up did not finish, so nothing was measured. The reason is above.")
         raise typer.Exit(Status.SET_UP)
 
 

@@ -31,7 +31,7 @@ def select(wanted: str | list[str]) -> list[str]:
     for name in wanted:
         if name not in known:
             near = spelling.hint(name, known)
-            raise PlimsollError(f"There is no study {quote(name)}{near}: config/studies/ has {', '.join(known)} (or say all).")
+            raise PlimsollError(f"There is no study {quote(name)}{near}: config/studies/ has {', '.join(known)} (or type all).")
     brought = ([name, *(other for other in known if other.startswith(f"{name}-"))] for name in wanted)
     return list(dict.fromkeys(name for names in brought for name in names))
 

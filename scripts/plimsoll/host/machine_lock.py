@@ -89,8 +89,10 @@ def _opened(path: Path, access: int = os.O_RDONLY) -> int:
             with contextlib.suppress(FileExistsError):
                 return _made(path, access)
         except OSError as problem:
-            reason = f"every workflow on this machine must read {path}, and it cannot be read ({problem.strerror})"
-            raise PlimsollError(f"{reason}: have it removed by {user_of(path)} or by root.") from problem
+            raise PlimsollError(
+                f"{path} cannot be read ({problem.strerror}). Every workflow on this machine needs it, so nothing was measured."
+                f" Let {user_of(path)} or root remove it."
+            ) from problem
 
 
 def _made(path: Path, access: int) -> int:
@@ -177,7 +179,9 @@ def _put(path: Path) -> None:
         ) from problem
     try:
         if os.fstat(descriptor).st_uid != os.geteuid():
-            raise PlimsollError(f"{path} belongs to {user_of(path)}, and cannot be used. Let its owner or root remove it.")
+            raise PlimsollError(
+                f"{path} belongs to {user_of(path)}, and cannot be used. Nothing was measured. Let its owner or root remove it."
+            )
         os.utime(descriptor)
     finally:
         os.close(descriptor)

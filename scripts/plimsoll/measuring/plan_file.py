@@ -10,7 +10,7 @@ from plimsoll.interchange import Cell, Image, Plan, PlanHead
 
 # Keys of a cell that can be measured.
 OF_MEASURABLE = ("parameters", "expected_seconds", "fingerprint")
-AGAIN = "delete it, and start the workflow again, which writes it again"
+AGAIN = "delete it, and type the command again, which writes a new one"
 
 
 def read(path: Path, factors: Factors | None = None) -> Plan:
@@ -97,4 +97,4 @@ def refuse_misfits(path: Path, plan: Plan, cells: Iterable[str], kind: type) -> 
 
 def image(path: Path) -> Image:
     """Return the description of an image from its file. Raise DamagedFile if the file does not hold one."""
-    return documents.read(path, Image, "delete it, and start the workflow again, which makes it again")
+    return documents.read(path, Image, "delete it, and type the command again, which makes a new one")

@@ -19,8 +19,8 @@ WAIT_SECONDS = 60.0
 LOOK_SECONDS = 1.0
 # A disk with less space is full: a run writes some hundred kB, a container's start a little more.
 FULL_BYTES = 16 * 2**20
-FREE_DISK = "free some of it"
-FREE_MEMORY = "free some of it, or take a smaller profile"
+FREE_DISK = "free some space"
+FREE_MEMORY = "free some memory, or take a smaller profile"
 # Errors that mean that the host failed, and not that the program did something wrong: cause and remedy.
 OF_THE_HOST = {
     errno.ENOSPC: ("a disk of this host is full", FREE_DISK),
@@ -28,7 +28,7 @@ OF_THE_HOST = {
     errno.EROFS: ("a file system of this host can no longer be written", "look into the kernel's log (dmesg)"),
     errno.EIO: ("a disk of this host fails", "look into the kernel's log (dmesg)"),
     errno.ENOMEM: ("this host has no memory left", FREE_MEMORY),
-    errno.EAGAIN: ("this host starts no more processes", "end some"),
+    errno.EAGAIN: ("this host starts no more processes", "end some processes"),
     errno.EMFILE: ("this process may open no more files", "raise its limit (ulimit -n)"),
     errno.ENFILE: ("this host opens no more files", "end some processes"),
 }
@@ -90,7 +90,7 @@ def restore(problem: Outage, examine: Callable[[], None], repair: Callable[[Outa
                 say(f"Plimsoll could not repair it, and waits until it works again: {failure}")
         try:
             examine()
-            return say("it works again.")
+            return say("it works again, and measuring goes on.")
         except Outage as outage:
             problem = outage
         if time.monotonic() >= end:

@@ -105,7 +105,7 @@ def usable_record(
                 return old, None
             place = archive / old["fingerprint"]
         except record.DamagedFile as damage:
-            say(f"{damage}; it is set aside and measured again.")
+            say(f"{damage}; it is put aside and measured again.")
             place = archive / "damaged"
         record.set_aside(target, place)
     return _taken_back(study_folder, cell, repetition, target), None

@@ -55,9 +55,9 @@ STATUSES = (
     ),
     Status(
         DAMAGED,
-        "The record's file is not complete. It is kept until you delete it or a new measurement moves it to the archive.",
+        "The record's file is not complete. It is kept until you delete it or a new measurement puts it aside.",
     ),
-    Status(STALE, "The record is of other parameters than the plan's. It goes to the archive.", again=True),
+    Status(STALE, "The record is of other parameters than the plan's. It is put aside.", again=True),
 )
 NAMES = tuple(status.name for status in STATUSES)
 # Statuses of runs that give observations.

@@ -21,7 +21,7 @@ FILE = "system.json"
 HOST = "this host"
 # Limits for a message: characters of a version, and number of changes.
 LONGEST, MOST = 120, 5
-NEW = f"put aside what it has measured, with its figures and pages ({spelling.command('new-system')} does)"
+NEW = f"type {spelling.command('new-system')}, which puts aside what it has measured, with its figures and pages"
 
 
 class QuickFacts(TypedDict):

@@ -106,7 +106,8 @@ def note(folder: Path, plan: Plan, host: Topology) -> list[str]:
     if sizes["node_bytes"] != before["node_bytes"] and sizes["host"] == before["host"]:
         return [
             f"{plan['study']}: problem sizes are decided again, as they no longer fit: the smallest memory node has "
-            f"{_gib(there)}, and had {_gib(before['node_bytes'])} when they were decided."
+            f"{_gib(there)}, and had {_gib(before['node_bytes'])} when they were decided. What was measured with other "
+            "sizes is put aside."
         ]
     short = dict.fromkeys(cell["short"] for cell in plan["cells"].values() if cell.get("short"))
     if not short or there < GROWN * sizes["node_bytes"]:

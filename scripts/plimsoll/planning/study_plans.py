@@ -57,7 +57,9 @@ def refuse_out_of_reach(host: Topology, plans: Iterable[Plan]) -> None:
     named = {"second_host to null": [host.get("second_host", {})], "cluster_hosts to []": host.get("cluster_hosts", [])}
     for remedy, others in named.items():
         for reason in (other["reason"] for other in others if other.get("reason") in reasons):
-            raise PlimsollError(f"{reason[0].upper()}{reason[1:]}. Repair that, or set {remedy} in config/config.yaml.")
+            raise PlimsollError(
+                f"{reason[0].upper()}{reason[1:]}. Nothing was measured. Repair that, or set {remedy} in config/config.yaml."
+            )
 
 
 def plans(

@@ -193,7 +193,8 @@ def _study_of(folder: Path) -> str:
         names = pd.read_csv(path, usecols=["study"])["study"].dropna().unique()
     except (ValueError, pd.errors.ParserError) as problem:
         raise PlimsollError(
-            f"{path} is not a table of observations ({problem}). Delete it, and make it again from the records."
+            f"{path} is not a table of observations ({problem}). Delete it, and make it again: "
+            f"`.venv/bin/snakemake --cores 1 results/<study>/{OBSERVATIONS}`."
         ) from problem
     if len(names) > 1:
         raise PlimsollError(

@@ -235,7 +235,9 @@ class Engine(Runtime):
         try:
             output([*self.command, *words], START_SECONDS)
         except Unavailable as problem:
-            raise Outage(f"{self.called or self.label} starts no container ({problem})", "repair what it names") from problem
+            raise Outage(
+                f"{self.called or self.label} starts no container ({problem})", "repair what its message names"
+            ) from problem
 
     def revive(self) -> None:
         self.network.set_up(HOST)

@@ -49,7 +49,7 @@ class Check(design.Check):
             for runtime in experiment["runtime"]:
                 if experiment["task"] != CPU and not hasattr(runtimes.find(runtime), "foreground"):
                     raise PlimsollError(
-                        f"{source}: experiments.{name}.runtime: {runtime} does not create containers one by one."
+                        f"{source}: experiments.{name}.runtime: {runtime} does not create containers one by one. Name another."
                     )
         ends = [end for one in study["experiments"].values() for end in one.get("ends", [])]
         measured = [runtime for one in study["experiments"].values() for runtime in one.get("runtime", [])]
@@ -106,5 +106,5 @@ def _ends(ends: list[list[str]], key: str, source: str, refer: design.Refer) -> 
             )
         if {client, server} == {BARE} and network != "host":
             raise PlimsollError(
-                f"{source}: {key}: {client}, {server}: bare metal is on the network 'host', not on '{network}'."
+                f"{source}: {key}: {client}, {server}: bare metal is on the network 'host', not on '{network}'. Write host."
             )

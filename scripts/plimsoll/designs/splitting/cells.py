@@ -324,7 +324,8 @@ def _refuse_outside(path: str, places: list[affinity.Place], host: Topology) -> 
         if wanted - there:
             raise PlimsollError(
                 f"The cell {path} would use the {what} {cpulist.format(wanted)}, and this host has "
-                f"{cpulist.format(there)}: the host's description does not fit together."
+                f"{cpulist.format(there)}. Nothing was measured. If host_file names a description, correct it; otherwise "
+                "please report this fault of Plimsoll."
             )
 
 
@@ -339,10 +340,10 @@ def _refuse_binding(path: str, places: list[affinity.Place], row: scheme.Scheme)
         if len(place.cores) != row.ranks_per_container:
             raise PlimsollError(
                 f"The cell {path} gives the {row.ranks_per_container} ranks of container {number} {len(place.cores)} cores: "
-                "Open MPI refuses a rankfile without a line for each rank."
+                "Open MPI needs one for each rank. Nothing was measured. Please report this fault of Plimsoll."
             )
         if foreign := set(place.cores) - set(place.cpus):
             raise PlimsollError(
                 f"The cell {path} binds ranks of container {number} to the cores {cpulist.format(foreign)}, which the "
-                "container may not use: Open MPI refuses such a rankfile."
+                "container may not use, which Open MPI refuses. Nothing was measured. Please report this fault of Plimsoll."
             )

@@ -11,4 +11,6 @@ class Attempts(design.Attempts):
 
     def attempt(self, attempt: Any) -> dict:
         """Raise PlimsollError: the rows of a table exist already."""
-        raise PlimsollError("A study of the design `table` is not measured: plimsoll judge reads its rows.")
+        raise PlimsollError(
+            "A study of the design `table` is not measured. Type ./plimsoll judge with its file, which reads its rows."
+        )

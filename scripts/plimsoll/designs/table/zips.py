@@ -44,7 +44,7 @@ def unpack(archive: Path, pattern: str = "") -> Iterator[tuple[Path, list[str]]]
                 wanted = [name for name in names if any(_is_of(name, one) for one in patterns)]
                 _extract(opened, archive, wanted, place)
         except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
-            raise PlimsollError(f"{archive} cannot be unpacked: {error}.") from error
+            raise PlimsollError(f"{archive} cannot be unpacked: {error}. Nothing was judged. Copy it again.") from error
         try:
             yield Path(place), patterns
         except PlimsollError as problem:

@@ -46,7 +46,8 @@ def measured_sessions(studies: Mapping[str, Study], results: Path) -> list[Measu
     there = {name: study for name, study in studies.items() if record.any_below(results / name)}
     if not there:
         raise PlimsollError(
-            f"Nothing was measured of {', '.join(studies)} yet: {spelling.command('reproduce', *studies)} does."
+            f"Nothing was measured of {', '.join(studies)} yet, so nothing was archived. "
+            f"Type {spelling.command('reproduce', *studies)} first."
         )
     for name, study in there.items():
         for needed in (results / name / "plan.json", results / "host.json", results / f"images/{study['image']}.json"):
@@ -79,8 +80,8 @@ def plan_of(session: MeasuredSession) -> Plan:
             made = {(cell_paths.of_row(row, plan["factors"]), int(row["repetition"])) for row in rows}
         except (KeyError, TypeError, ValueError) as problem:
             raise DamagedFile(
-                f"{runs} is damaged. The records are not affected. Delete it: the next start of the workflow makes "
-                "it again from them."
+                f"{runs} is damaged, so nothing was archived. The records are not affected. Delete it, and type "
+                f"{spelling.command('reproduce', folder.name)}, which makes a new one from them."
             ) from problem
         if made != set(plan["order"]):
             raise another_plan(folder, f"{runs} has other runs than {folder}/plan.json")

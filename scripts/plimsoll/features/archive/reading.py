@@ -79,13 +79,14 @@ def open_archive(source: Path) -> Iterator[Archive]:
                     pass
             yield archive
     except RefusedArchive as problem:
-        raise PlimsollError(f"{source} cannot be used: {problem}.") from problem
+        raise PlimsollError(f"{source} cannot be used: {problem}. Nothing was made from it.") from problem
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as problem:
         # In a damaged archive the place of a member may lie before the file's beginning, which gives EINVAL.
         if isinstance(problem, OSError) and problem.errno != errno.EINVAL:
             raise
         raise PlimsollError(
-            f"{source} is damaged, or no archive: copy it again, or make it again ({spelling.command('archive')})."
+            f"{source} is damaged, or no archive. Nothing was made from it. Copy it again, or make it again with "
+            f"`{spelling.command('archive')}`."
         ) from problem
 
 

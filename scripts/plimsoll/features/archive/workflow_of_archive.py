@@ -46,7 +46,10 @@ def _manifest() -> dict:
         check_format(manifest)
     except (RefusedArchive, ValueError) as problem:
         where = Path(MANIFEST).resolve()
-        raise PlimsollError(f"{where} cannot be used ({problem}): delete its folder, and type the command again.") from problem
+        raise PlimsollError(
+            f"{where} cannot be used ({problem}). Nothing was made. Delete {where.parent}, in which nothing was measured, and "
+            "type the command again."
+        ) from problem
     return manifest
 
 

@@ -65,7 +65,9 @@ def write(target: Path, members: Iterable[tuple[str, Source]]) -> bool:
             os.fsync(file.fileno())
             return _put(Path(file.name), target)
     except OSError as problem:
-        raise PlimsollError(f"{target} could not be written: {problem.strerror or problem}.") from problem
+        raise PlimsollError(
+            f"{target} could not be written: {problem.strerror or problem}. Name another place with --file."
+        ) from problem
 
 
 def _add(archive: zipfile.ZipFile, name: str, source: Source) -> None:
@@ -90,7 +92,9 @@ def _unfinished(target: Path) -> Iterator[BinaryIO]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise PlimsollError(f"Another process is writing {target}: wait for it to end, or stop it.") from None
+            raise PlimsollError(
+                f"Another process is writing {target}. Nothing was written. Wait for it to end, or stop it."
+            ) from None
         if not _is(path, file):
             raise PlimsollError(f"Another process has just written {target}. Nothing was written. Type the command again.")
         file.truncate()

@@ -38,7 +38,7 @@ def table(found: Iterable[Finding]) -> Table:
     made = Table("", "seen", "for verdicts", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for one in found:
         style = STYLES[one.level]
-        remedy = f"\n[bold]Type:[/bold] {escape(one.remedy)}" if one.remedy else ""
+        remedy = f"\n[bold]Do:[/bold] {escape(one.remedy)}" if one.remedy else ""
         made.add_row(f"[{style}]{one.level}[/{style}]", f"{one.name}: {escape(one.value)}", f"{escape(one.means)}{remedy}")
     return made
 

@@ -89,7 +89,10 @@ class SshHost:
                 f"ssh {self.ssh} does not reach {self.name} ({words}). What was measured there is kept there. ssh "
                 "must log in without a question: try it by hand."
             )
-        return PlimsollError(f"{self.name}: {what} failed: {words}.")
+        return PlimsollError(
+            f"{self.name}: {what} failed: {words}. What was measured there is kept there. Repair that, and type the command "
+            "again."
+        )
 
     def look(self) -> dict[str, str]:
         """Return what is there from an earlier call: `project` and `images` by their digests, and `results` if there
@@ -119,7 +122,7 @@ def measure(host: SshHost, here: Path, images: Path, words: list[str]) -> None:
     here as far as it could be fetched.
     """
     if not shutil.which(SSH[0]):
-        raise PlimsollError("ssh is not installed here: it is in Debian's package openssh-client.")
+        raise PlimsollError("ssh is not installed here. Nothing was measured. Install it: Debian has it in openssh-client.")
     host.look()
     lost = None
     while True:
@@ -138,7 +141,7 @@ def measure(host: SshHost, here: Path, images: Path, words: list[str]) -> None:
     if status:
         raise PlimsollError(
             f"{host.name}: measuring failed there. Its messages are above. What was measured is kept there, "
-            f"and in {here}/ here."
+            f"and in {here}/ here. Repair the cause, and type the command again."
         )
     (here / f".{marker.FILE}").replace(here / marker.FILE)
 
@@ -148,18 +151,20 @@ def bring(host: SshHost, here: Path, images: Path) -> None:
     there, files = host.look(), _sources()
     wanted = _digest(files)
     if there.get("project") != wanted:
-        say(f"{host.name}: bringing the project")
+        say(f"{host.name}: copying the project to it")
         named = [(path, str(path.relative_to(paths.PROJECT))) for path in files]
-        host.give("bringing the project", ["sh", "-c", BROUGHT, "sh", host.folder, wanted], lambda to: _pack(to, named))
+        host.give("copying the project to it", ["sh", "-c", BROUGHT, "sh", host.folder, wanted], lambda to: _pack(to, named))
     if there.get("images") != forms.sha256(images):
-        say(f"{host.name}: bringing {images}")
+        say(f"{host.name}: copying {images} to it")
         with open(images, "rb") as file:
-            host.give("bringing the images", ["sh", "-c", IMAGES, "sh", host.folder], lambda to: shutil.copyfileobj(file, to))
+            host.give(
+                "copying the images to it", ["sh", "-c", IMAGES, "sh", host.folder], lambda to: shutil.copyfileobj(file, to)
+            )
     kept = [here / name for name in ("results", marker.STARTS) if (here / name).exists()]
     if "results" not in there and kept:
-        say(f"{host.name}: bringing what was measured there before")
+        say(f"{host.name}: copying what it measured before back to it")
         named = [(path, path.name) for path in kept]
-        host.give("bringing the results", ["sh", "-c", RESULTS, "sh", host.folder], lambda to: _pack(to, named))
+        host.give("copying the results to it", ["sh", "-c", RESULTS, "sh", host.folder], lambda to: _pack(to, named))
 
 
 def run(host: SshHost, words: list[str]) -> int:
